@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: ISC
+# libcore = base + store: what mcp-reaper may link.  libmcp = the rest.
+
+noinst_LIBRARIES += libcore.a libmcp.a
+
+libcore_a_SOURCES = \
+	src/base/arena.c src/base/arena.h \
+	src/base/banned.h \
+	src/base/buf.c src/base/buf.h \
+	src/base/clock.c src/base/clock.h \
+	src/base/compat.h \
+	src/base/conf.c src/base/conf.h \
+	src/base/err.c src/base/err.h \
+	src/base/hex.c src/base/hex.h \
+	src/base/log.c src/base/log.h \
+	src/base/rnd.c src/base/rnd.h \
+	src/base/scope.h \
+	src/store/apitoken.c src/store/apitoken.h \
+	src/store/audit.c src/store/audit.h \
+	src/store/db.c src/store/db.h \
+	src/store/keyset.c src/store/keyset.h \
+	src/store/migration.c src/store/migration.h \
+	src/store/session.c src/store/session.h \
+	src/store/sweep.c src/store/sweep.h
+
+libmcp_a_SOURCES = \
+	src/base/cj.c src/base/cj.h \
+	src/net/fetch.c src/net/fetch.h \
+	src/http/fcgi.c src/http/fcgi.h \
+	src/http/req.c src/http/req.h \
+	src/http/res.c src/http/res.h \
+	src/http/route.c src/http/route.h \
+	src/http/sse.c src/http/sse.h \
+	src/http/worker.c src/http/worker.h \
+	src/auth/apitoken.c src/auth/apitoken.h \
+	src/auth/bearer.c src/auth/bearer.h \
+	src/auth/jwks.c src/auth/jwks.h \
+	src/auth/jws.c src/auth/jws.h \
+	src/auth/membership.c src/auth/membership.h \
+	src/auth/metadata.c src/auth/metadata.h \
+	src/rpc/msg.c src/rpc/msg.h \
+	src/rpc/reply.c src/rpc/reply.h \
+	src/run/run.c src/run/run.h \
+	src/run/sandbox.c src/run/sandbox.h \
+	src/mcp/lifecycle.c src/mcp/lifecycle.h \
+	src/mcp/method.c src/mcp/method.h \
+	src/mcp/revision.c src/mcp/revision.h \
+	src/mcp/tools.c src/mcp/tools.h \
+	src/app/app.c src/app/app.h \
+	src/app/fault.c src/app/fault.h \
+	src/app/pipeline.c src/app/pipeline.h
+
+sbin_PROGRAMS += mcp-fcgi mcp-reaper mcp-admin
+
+mcp_fcgi_SOURCES = src/mcp-fcgi.c
+mcp_fcgi_LDADD = libmcp.a libcore.a $(FCGI_LIBS) $(CJSON_LIBS) $(JWT_LIBS) \
+	$(CURL_LIBS) $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
+
+mcp_reaper_SOURCES = src/mcp-reaper.c
+mcp_reaper_LDADD = libcore.a $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
+
+mcp_admin_SOURCES = src/mcp-admin.c
+mcp_admin_LDADD = libmcp.a libcore.a $(CJSON_LIBS) $(JWT_LIBS) $(CURL_LIBS) \
+	$(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
