@@ -6,6 +6,9 @@
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
+/* glibc has it as a macro, which must not be poisoned. */
+#undef alloca
+
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok
 #pragma GCC poison atoi atol atof gets localtime gmtime ctime asctime
 #pragma GCC poison alloca system popen tmpnam mktemp

@@ -32,6 +32,9 @@ void buf_commit(struct buf *b, size_t len);
 void buf_json(struct buf *b, const char *s, size_t len);
 void buf_jsons(struct buf *b, const char *s); /* NUL-terminated S */
 
+/* Bytes of the well-formed UTF-8 character at S, 0 when there is none. */
+size_t buf_utf8_len(const char *s, size_t len);
+
 /*
  * Bytes of the longest prefix of S not over MAX that ends at a character
  * boundary of UTF-8 text.

@@ -29,7 +29,7 @@ struct err {
 	int rpc_code; /* 0: app/fault.c chooses by kind */
 	char detail[256];
 	char pub[128];
-	const char *at; /* file:line of the first err_set */
+	const char *at; /* file:line of the err_set */
 };
 
 /*
