@@ -1,0 +1,97 @@
+-- Who may do what, whole.  mcp-admin migrate applies it after the migrations,
+-- as the owner, in one transaction; idempotent.  Taking a line out here takes
+-- the privilege away.
+--
+-- The responder and the reaper call functions and touch no table (reason:
+-- migration 0002).  What a leaked responder password still allows: opening,
+-- extending and ending a session whose id and owner are known, and storing a
+-- key set (audited as jwks.changed) - the responder must trust the keys it
+-- shares, so guard this password like the issuer's.
+
+-- Nothing for PUBLIC: the functions run with their owner's rights.
+REVOKE ALL ON SCHEMA mcp FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA mcp FROM PUBLIC;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA mcp FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA mcp FROM PUBLIC;
+
+DO $do$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles
+        WHERE rolname = 'mcp_responder')
+    THEN
+        RAISE NOTICE 'no group roles (see roles.sql): one role does all';
+        RETURN;
+    END IF;
+
+    EXECUTE $sql$
+    REVOKE ALL ON SCHEMA mcp
+        FROM mcp_responder, mcp_reaper, mcp_admin, mcp_readonly;
+    REVOKE ALL ON ALL TABLES IN SCHEMA mcp
+        FROM mcp_responder, mcp_reaper, mcp_admin, mcp_readonly;
+    REVOKE ALL ON ALL SEQUENCES IN SCHEMA mcp
+        FROM mcp_responder, mcp_reaper, mcp_admin, mcp_readonly;
+    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA mcp
+        FROM mcp_responder, mcp_reaper, mcp_admin, mcp_readonly;
+
+    GRANT USAGE ON SCHEMA mcp
+        TO mcp_responder, mcp_reaper, mcp_admin, mcp_readonly;
+    GRANT EXECUTE ON FUNCTION mcp.schema_version()
+        TO mcp_responder, mcp_reaper, mcp_admin, mcp_readonly;
+
+    GRANT EXECUTE ON FUNCTION
+        mcp.enter(text, text, text, text, bytea, text),
+        mcp.api_token_find(bytea),
+        mcp.session_open(text, text, text, text, text, jsonb, jsonb,
+            integer, integer, integer, integer, integer),
+        mcp.session_initialized(text),
+        mcp.session_end(text, text, text, text),
+        mcp.jwks_find(text),
+        mcp.jwks_claim(text, boolean, integer),
+        mcp.jwks_save(text, boolean, text),
+        mcp.jwks_fail(text, text)
+        TO mcp_responder;
+
+    GRANT EXECUTE ON FUNCTION
+        mcp.reap_sessions(integer, integer),
+        mcp.reap_records(integer),
+        mcp.reap_preview(),
+        mcp.sweep_save(bigint, text, bigint, bigint, bigint, boolean)
+        TO mcp_reaper;
+
+    GRANT SELECT ON mcp.session_live, mcp.session_expired,
+        mcp.session_ended, mcp.api_token_live, mcp.organization_usage,
+        mcp.audit_recent, mcp.sweep_recent
+        TO mcp_admin, mcp_readonly;
+    -- The views call it with the rights of whoever reads them.
+    GRANT EXECUTE ON FUNCTION mcp.session_expired_by(timestamptz,
+        timestamptz, integer, integer)
+        TO mcp_admin, mcp_readonly;
+
+    -- Administrators see every row but no token digest, and may change the
+    -- limits of running sessions.  The audit can be added to, not altered.
+    GRANT SELECT, INSERT, UPDATE, DELETE
+        ON mcp.organization, mcp.membership TO mcp_admin;
+    GRANT SELECT (api_token_id, token_hint, issuer, account_id,
+            organization_id, name, created_at, expires_at, revoked_at,
+            last_used_at),
+        INSERT (token_sha256, token_hint, issuer, account_id,
+            organization_id, name, expires_at),
+        UPDATE (name, expires_at, revoked_at)
+        ON mcp.api_token TO mcp_admin;
+    GRANT SELECT, DELETE, UPDATE (idle_s, lifetime_s, readopt_s)
+        ON mcp.session TO mcp_admin;
+    GRANT SELECT ON mcp.session_tombstone, mcp.sweep, mcp.migration
+        TO mcp_admin;
+    GRANT SELECT, DELETE ON mcp.jwks TO mcp_admin;
+    GRANT SELECT, INSERT (event, issuer, account_id, organization_id,
+            session_hint, detail)
+        ON mcp.audit_event TO mcp_admin;
+    GRANT EXECUTE ON FUNCTION
+        mcp.kill_session(text),
+        mcp.revoke_account(text, text),
+        mcp.drain(),
+        mcp.reap_preview()
+        TO mcp_admin;
+    $sql$;
+END
+$do$;
