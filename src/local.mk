@@ -25,6 +25,8 @@ libcore_a_SOURCES = \
 
 libmcp_a_SOURCES = \
 	src/base/cj.c src/base/cj.h \
+	src/base/jscan.c src/base/jscan.h \
+	src/base/sip.c src/base/sip.h \
 	src/net/fetch.c src/net/fetch.h \
 	src/http/fcgi.c src/http/fcgi.h \
 	src/http/req.c src/http/req.h \

@@ -12,6 +12,7 @@
 #define BASE_CJ_H
 
 struct arena;
+struct buf;
 struct err;
 struct cJSON;
 
@@ -23,17 +24,29 @@ enum cj_dup {
 struct cj_limits {
 	size_t depth_max; /* arrays and objects within each other */
 	enum cj_dup dup;
+	size_t values_max; /* of all kinds; 0: CJ_VALUES_MAX */
 };
+
+/* Each value costs cJSON some 80 bytes: 4 MiB of "[1,1,..." 170 MB. */
+#define CJ_VALUES_MAX 262144
+/* The parser and its destructor recurse: a larger depth_max is cut to this. */
+#define CJ_DEPTH_MAX 512
 
 /*
  * Parse TEXT (LEN bytes; TEXT[LEN] must be readable and NUL) into a tree that
  * lives in A.  Fails with ERR_INVALID and rpc_code -32700 for what is not
- * JSON, -32600 for duplicate names, \u0000 and too much depth (ERR_LIMIT).
+ * JSON (invalid UTF-8 and lone surrogates are not), and with -32600 for
+ * duplicate names and \u0000 (ERR_INVALID) and for too much depth, too many
+ * values and numbers of more than 63 characters (ERR_LIMIT).  Time grows
+ * linearly with LEN, whatever the text.
  */
 MUST_CHECK int cj_parse(struct arena *a, const char *text, size_t len,
 	const struct cj_limits *limits, struct cJSON **out, struct err *e);
 
-/* Members by exact name; NULL when absent or OBJ is not an object. */
+/*
+ * Members by exact name; NULL when absent or OBJ is not an object.  Of
+ * repeated names (CJ_DUP_ALLOW) the last.
+ */
 const struct cJSON *cj_get(const struct cJSON *obj, const char *name);
 /* Typed: NULL (or false) when absent or of another type. */
 const char *cj_get_string(const struct cJSON *obj, const char *name);
@@ -55,13 +68,18 @@ const struct cJSON *cj_first(const struct cJSON *v);
 const struct cJSON *cj_next(const struct cJSON *v);
 const char *cj_name(const struct cJSON *v);
 
-/* V as compact JSON text in A. */
+/*
+ * V as compact JSON text, appended to B or new in A.  Not cJSON's printer,
+ * which turns 9007199254740991 into 9.00719925474099e+15.
+ */
+void cj_write(struct buf *b, const struct cJSON *v);
 char *cj_print(struct arena *a, const struct cJSON *v);
 
 /*
  * The source text of a value in TEXT, which cj_parse has accepted: the
  * top-level member NAME of the object that begins at TEXT (after white
- * space).  Sets *OFF and *LEN; false when there is no such member.  Used to
+ * space), the last one of that name.  The text of a member may be given
+ * again, to descend.  Sets *OFF and *LEN; false when there is no such member.  Used to
  * echo ids and progress tokens byte for byte.
  */
 bool cj_raw_member(const char *text, size_t len, const char *name,
