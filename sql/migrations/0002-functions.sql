@@ -426,14 +426,14 @@ COMMENT ON FUNCTION mcp.session_end(text, text, text, text) IS
 -- Key sets.  Ages are returned rather than times, so that no caller compares
 -- its clock with this one.
 CREATE FUNCTION mcp.jwks_find(p_issuer text, OUT document text,
-    OUT document_age_s double precision, OUT document_version text,
-    OUT metadata text, OUT metadata_age_s double precision)
+    OUT document_age_s bigint, OUT document_version text,
+    OUT metadata text, OUT metadata_age_s bigint)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT j.document, extract(epoch FROM now() - j.fetched_at),
-        j.fetched_at::text, j.metadata,
-        extract(epoch FROM now() - j.metadata_fetched_at)
+    SELECT j.document, floor(extract(epoch FROM now() - j.fetched_at))::bigint,
+        extract(epoch FROM j.fetched_at)::text, j.metadata,
+        floor(extract(epoch FROM now() - j.metadata_fetched_at))::bigint
     FROM (SELECT) one LEFT JOIN mcp.jwks j ON j.issuer = p_issuer
 $$;
 COMMENT ON FUNCTION mcp.jwks_find(text) IS

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/compat.h"
+
+#include "store/sweep.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "store/db.h"
+
+static const struct db_stmt SESSIONS = { "sweep_sessions_1",
+	"SELECT due, expired, renewed FROM mcp.reap_sessions($1, $2)", 2, 3 };
+
+static const struct db_stmt RECORDS = { "sweep_records_1",
+	"SELECT mcp.reap_records($1)", 1, 1 };
+
+static const struct db_stmt PREVIEW = { "sweep_preview_1",
+	"SELECT expired, renewed, purged FROM mcp.reap_preview()", 0, 3 };
+
+static const struct db_stmt SAVE = { "sweep_save_1",
+	"SELECT mcp.sweep_save($1, $2, $3, $4, $5, $6)", 6, 1 };
+
+/*
+ * A deadlock or serialization failure undid its batch and nothing else, so
+ * the batch is simply run again.
+ */
+static int
+run_batch(struct db *db, struct arena *a, const struct db_stmt *s,
+	const char *const *params, struct db_res *r, struct err *e)
+{
+	if (db_run(db, a, s, params, r, e) == 0)
+		return 0;
+	if (!db_is_retryable(db))
+		return -1;
+	err_clear(e);
+	return db_run(db, a, s, params, r, e);
+}
+
+/* One batch of sessions; *IS_LAST when the queue is empty behind it. */
+static int
+sweep_sessions(struct db *db, struct arena *a, const struct sweep_options *o,
+	struct sweep *out, bool *is_last, struct err *e)
+{
+	const char *params[2];
+	struct db_res r;
+
+	params[0] = arena_printf(a, "%" PRId64, o->batch);
+	params[1] = arena_printf(a, "%" PRId64, o->heartbeat_s);
+	if (run_batch(db, a, &SESSIONS, params, &r, e) != 0)
+		return err_wrap(e, "sessions");
+	out->expired += db_int(&r, 0, 1);
+	out->renewed += db_int(&r, 0, 2);
+	*is_last = db_int(&r, 0, 0) < o->batch;
+	return 0;
+}
+
+static int
+sweep_records(struct db *db, struct arena *a, const struct sweep_options *o,
+	struct sweep *out, bool *is_last, struct err *e)
+{
+	const char *params[1];
+	struct db_res r;
+
+	params[0] = arena_printf(a, "%" PRId64, o->batch);
+	if (run_batch(db, a, &RECORDS, params, &r, e) != 0)
+		return err_wrap(e, "records");
+	out->purged += db_int(&r, 0, 0);
+	*is_last = db_int(&r, 0, 0) == 0;
+	return 0;
+}
+
+static int
+sweep_save(struct db *db, struct arena *a, const struct sweep_options *o,
+	const struct sweep *s, struct err *e)
+{
+	const char *params[6];
+	struct db_res r;
+
+	params[0] = arena_printf(a, "%" PRId64, s->elapsed_ms);
+	params[1] = o->host;
+	params[2] = arena_printf(a, "%" PRId64, s->expired);
+	params[3] = arena_printf(a, "%" PRId64, s->renewed);
+	params[4] = arena_printf(a, "%" PRId64, s->purged);
+	params[5] = s->is_complete ? "t" : "f";
+	if (db_run(db, a, &SAVE, params, &r, e) != 0)
+		return err_wrap(e, "sweep row");
+	return 0;
+}
+
+int
+sweep_run(struct db *db, struct arena *a, const struct sweep_options *o,
+	struct sweep *out, struct err *e)
+{
+	static int (*const STEPS[])(struct db *, struct arena *,
+		const struct sweep_options *, struct sweep *, bool *,
+		struct err *) = { sweep_sessions, sweep_records };
+	int64_t start_ms = clock_mono_ms();
+	size_t step = 0;
+	bool is_last;
+
+	*out = (struct sweep){ 0 };
+	while (step < NELEM(STEPS)) {
+		out->elapsed_ms = clock_mono_ms() - start_ms;
+		if (out->elapsed_ms >= o->budget_ms)
+			break;
+		if (STEPS[step](db, a, o, out, &is_last, e) != 0)
+			return -1;
+		arena_reset(a);
+		if (is_last)
+			step++;
+	}
+	out->elapsed_ms = clock_mono_ms() - start_ms;
+	out->is_complete = step == NELEM(STEPS);
+	return sweep_save(db, a, o, out, e);
+}
+
+int
+sweep_preview(struct db *db, struct arena *a, struct sweep *out, struct err *e)
+{
+	struct db_res r;
+
+	*out = (struct sweep){ .is_complete = true };
+	if (db_run(db, a, &PREVIEW, NULL, &r, e) != 0)
+		return err_wrap(e, "preview");
+	out->expired = db_int(&r, 0, 0);
+	out->renewed = db_int(&r, 0, 1);
+	out->purged = db_int(&r, 0, 2);
+	return 0;
+}
