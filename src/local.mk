@@ -10,6 +10,8 @@ libcore_a_SOURCES = \
 	src/base/clock.c src/base/clock.h \
 	src/base/compat.h \
 	src/base/conf.c src/base/conf.h \
+	src/base/conffile.c src/base/conffile.h \
+	src/base/confurl.c src/base/confurl.h \
 	src/base/err.c src/base/err.h \
 	src/base/hex.c src/base/hex.h \
 	src/base/log.c src/base/log.h \
@@ -27,6 +29,7 @@ libmcp_a_SOURCES = \
 	src/base/cj.c src/base/cj.h \
 	src/base/jscan.c src/base/jscan.h \
 	src/base/sip.c src/base/sip.h \
+	src/net/addr.c src/net/addr.h \
 	src/net/fetch.c src/net/fetch.h \
 	src/http/fcgi.c src/http/fcgi.h \
 	src/http/req.c src/http/req.h \
@@ -38,8 +41,11 @@ libmcp_a_SOURCES = \
 	src/auth/bearer.c src/auth/bearer.h \
 	src/auth/jwks.c src/auth/jwks.h \
 	src/auth/jws.c src/auth/jws.h \
+	src/auth/keys.c src/auth/keys.h \
 	src/auth/membership.c src/auth/membership.h \
 	src/auth/metadata.c src/auth/metadata.h \
+	src/auth/outage.h \
+	src/auth/seen.c src/auth/seen.h \
 	src/rpc/msg.c src/rpc/msg.h \
 	src/rpc/reply.c src/rpc/reply.h \
 	src/run/run.c src/run/run.h \

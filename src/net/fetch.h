@@ -3,11 +3,14 @@
  * fetch: outbound HTTP.  The only libcurl user.
  *
  * Every connection is checked at the address really connected to (after DNS,
- * so rebinding does not help): private, loopback, link-local, multicast,
- * unspecified, metadata and IPv4-mapped forms of them are refused unless a
- * CIDR of the allow-list contains them.  No redirects, no proxy from the
- * environment (httpoxy), only http and https, TLS verified, capped in size
- * and time.
+ * so rebinding does not help): what net/addr does not call public is refused
+ * unless a CIDR of the allow-list contains it.  No redirects, no proxy from
+ * the environment (httpoxy), only http and https, no credentials in URLs, TLS
+ * verified, no compression, capped in size (as received, whatever
+ * Content-Length says) and time.
+ *
+ * A handle belongs to the process that made it: make it after fork.  The
+ * process ignores SIGPIPE.
  */
 #ifndef NET_FETCH_H
 #define NET_FETCH_H
@@ -20,7 +23,8 @@ struct fetch;
 struct fetch_options {
 	int64_t timeout_ms;
 	int64_t max_bytes;
-	const struct conf_list *allow; /* CIDRs, e.g. 127.0.0.0/8 */
+	const struct conf_list
+		*allow; /* CIDRs, e.g. 127.0.0.0/8; may be NULL */
 };
 
 struct fetch_request {
@@ -37,14 +41,15 @@ struct fetch_response {
 };
 
 /* Fails with ERR_INVALID for a bad CIDR.  Keeps connections open between
- * requests. */
-MUST_CHECK int fetch_new(const struct fetch_options *options,
-	struct fetch **out, struct err *e);
+ * requests.  OPTIONS is copied. */
+MUST_CHECK int fetch_new(
+	const struct fetch_options *options, struct fetch **out, struct err *e);
 void fetch_free(struct fetch *f);
 
 /*
- * GET.  Any HTTP status is a success here.  Fails with ERR_UNAVAILABLE,
- * ERR_TIMEOUT, ERR_LIMIT (size) or ERR_FORBIDDEN (address refused).
+ * GET.  Any HTTP status is a success here, redirects too.  Blocks up to
+ * timeout_ms.  Fails with ERR_UNAVAILABLE, ERR_TIMEOUT, ERR_LIMIT (size),
+ * ERR_FORBIDDEN (address refused) or ERR_INVALID (URL).
  */
 MUST_CHECK int fetch_get(struct fetch *f, struct arena *a,
 	const struct fetch_request *req, struct fetch_response *out,
