@@ -7,11 +7,12 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { EXECUTE, canDisturb, disturb, done, skip, test, token, url } from './lib.mjs';
 
 const home = mkdtempSync(join(tmpdir(), 'interop-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
-const program = join(import.meta.dirname, 'node_modules', '.bin', 'mcp-inspector');
+const program = fileURLToPath(new URL('node_modules/.bin/' + 'mcp-inspector', import.meta.url));
 const OK = 0, AUTH_REQUIRED = 3, TOOL_ERROR = 5;
 
 function inspect(...args) {

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { done, url } from './lib.mjs';
@@ -13,7 +14,7 @@ import { scenario } from './scenario.mjs';
 /* It keeps state in the home directory; it gets one of its own. */
 const home = mkdtempSync(join(tmpdir(), 'interop-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
-const program = join(import.meta.dirname, 'node_modules', '.bin', 'mcp-remote');
+const program = fileURLToPath(new URL('node_modules/.bin/' + 'mcp-remote', import.meta.url));
 
 function bridge(token) {
     return new StdioClientTransport({
