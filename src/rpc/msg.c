@@ -105,14 +105,16 @@ parse_batch(struct msg_body *out, struct arena *a, const struct cJSON *v,
 	out->is_batch = true;
 	out->n = cj_array_len(v);
 	if (out->n == 0) {
-		e->rpc_code = MSG_INVALID_REQUEST;
-		return err_set(e, ERR_INVALID, "A batch must not be empty",
+		err_set(e, ERR_INVALID, "A batch must not be empty",
 			"empty batch");
+		e->rpc_code = MSG_INVALID_REQUEST;
+		return -1;
 	}
 	if (out->n > limits->batch_max) {
-		e->rpc_code = MSG_INVALID_REQUEST;
-		return err_set(e, ERR_INVALID, "Too many messages in a batch",
+		err_set(e, ERR_INVALID, "Too many messages in a batch",
 			"batch of %zu", out->n);
+		e->rpc_code = MSG_INVALID_REQUEST;
+		return -1;
 	}
 	out->msg = arena_calloc(a, out->n, sizeof(*out->msg));
 	for (i = 0; i < out->n; i++, element = cj_next(element)) {
@@ -128,7 +130,8 @@ int
 msg_parse(struct msg_body *out, struct arena *a, const char *text, size_t len,
 	const struct msg_limits *limits, struct err *e)
 {
-	struct cj_limits cj = { limits->depth_max, CJ_DUP_REFUSE };
+	struct cj_limits cj = { .depth_max = limits->depth_max,
+		.dup = CJ_DUP_REFUSE };
 	struct cJSON *v;
 
 	memset(out, 0, sizeof(*out));
@@ -137,9 +140,10 @@ msg_parse(struct msg_body *out, struct arena *a, const char *text, size_t len,
 	if (cj_is_array(v))
 		return parse_batch(out, a, v, text, len, limits, e);
 	if (!cj_is_object(v)) {
-		e->rpc_code = MSG_INVALID_REQUEST;
-		return err_set(e, ERR_INVALID, "Invalid Request",
+		err_set(e, ERR_INVALID, "A message must be an object",
 			"the body is a scalar");
+		e->rpc_code = MSG_INVALID_REQUEST;
+		return -1;
 	}
 	out->n = 1;
 	out->msg = arena_zalloc(a, sizeof(*out->msg));

@@ -10,10 +10,7 @@ static void
 open_reply(struct buf *b, const struct msg *m)
 {
 	buf_puts(b, "{\"jsonrpc\":\"2.0\",\"id\":");
-	if (m->id != NULL)
-		buf_put(b, m->id, m->id_len);
-	else
-		buf_puts(b, "null");
+	buf_put(b, m->id, m->id_len);
 }
 
 static void
@@ -48,10 +45,10 @@ reply_error(struct buf *b, const struct msg *m, int code, const char *message,
 
 void
 reply_error_bare(struct buf *b, enum reply_id id, int code,
-	const char *message)
+	const char *message, const char *data)
 {
 	buf_puts(b, "{\"jsonrpc\":\"2.0\"");
 	if (id == REPLY_ID_NULL)
 		buf_puts(b, ",\"id\":null");
-	put_error(b, code, message, NULL);
+	put_error(b, code, message, data);
 }

@@ -18,12 +18,12 @@ enum reply_id {
 void reply_result(struct buf *b, const struct msg *m, const char *result,
 	size_t len);
 
-/* DATA is JSON text or NULL.  Without an id in M the id is null. */
+/* DATA is JSON text or NULL; M has an id. */
 void reply_error(struct buf *b, const struct msg *m, int code,
 	const char *message, const char *data);
 
-/* An error that belongs to no message. */
+/* An error that belongs to no message, or to one without an id to echo. */
 void reply_error_bare(struct buf *b, enum reply_id id, int code,
-	const char *message);
+	const char *message, const char *data);
 
 #endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * app: what a responder process holds between requests: settings and
+ * handles, and nothing that a correct answer needs.
+ */
+#ifndef APP_APP_H
+#define APP_APP_H
+
+struct arena;
+struct bearer;
+struct conf;
+struct db;
+struct err;
+struct fcgi;
+struct fetch;
+
+struct app {
+	const struct conf *conf;
+	struct arena *arena; /* the request's, reset after each */
+	struct db *db;
+	struct fetch *fetch;
+	struct bearer *bearer;
+	struct fcgi *fcgi;
+};
+
+/*
+ * Make the handles.  CONF outlives APP.  Nothing is connected yet, so a
+ * responder starts while the database is down.
+ */
+MUST_CHECK int app_init(struct app *app, const struct conf *conf,
+	struct err *e);
+void app_release(struct app *app);
+
+/*
+ * Whether the database's schema is the one this program was built for; checked
+ * at the first connection.  Fails with ERR_UNAVAILABLE (cannot tell) or
+ * ERR_CONFLICT (another version).
+ */
+MUST_CHECK int app_check_schema(struct app *app, struct err *e);
+
+/*
+ * Serve FD (see fcgi_open) until told to stop or requests_per_process is
+ * reached.
+ */
+MUST_CHECK int app_serve(struct app *app, int fd, struct err *e);
+
+#endif

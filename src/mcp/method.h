@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * method: the table of MCP methods, and what a handler is given.  Knows
+ * nothing of HTTP.
+ */
+#ifndef MCP_METHOD_H
+#define MCP_METHOD_H
+
+#include "mcp/revision.h"
+#include "store/session.h"
+
+struct arena;
+struct buf;
+struct conf;
+struct db;
+struct err;
+struct msg;
+
+/* One caller in one session, for one request. */
+struct method_caller {
+	struct arena *arena;
+	const struct conf *conf;
+	struct db *db;
+	struct session_caller caller; /* resolved: no token digest needed */
+	const char *session_id;
+	enum revision revision;
+	const char *request_id; /* for texts that send people to the log */
+};
+
+/*
+ * Answer request M: JSON text of the result into RESULT, or -1 with a JSON-RPC
+ * error code in E.  A tool's failure is a result.  ERR_UNAVAILABLE and
+ * ERR_TIMEOUT are left to the caller, who answers for the whole request.
+ */
+MUST_CHECK int method_call(const struct method_caller *c, const struct msg *m,
+	struct buf *result, struct err *e);
+
+/* Act on notification M; unknown ones are ignored. */
+MUST_CHECK int method_notify(const struct method_caller *c,
+	const struct msg *m, struct err *e);
+
+#endif
