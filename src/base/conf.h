@@ -5,10 +5,13 @@
  *
  * One table row per key in conf.c gives its name, type, default and range.
  * An unknown or repeated key or a bad value is an error that names the file
- * and line.
+ * and line.  The file has no sections; an indented line continues the value
+ * above it, with one space between; " ;" begins a comment.
  */
 #ifndef BASE_CONF_H
 #define BASE_CONF_H
+
+#include "base/log.h"
 
 struct arena;
 struct err;
@@ -27,13 +30,16 @@ struct conf {
 	const char *resource_host; /* derived: host[:port] of resource_url */
 	const char *resource_path; /* derived: path, e.g. "/mcp" */
 	const char *prm_url;	   /* derived: metadata URL (RFC 9728 3.1) */
+	/* Lower case, the host of resource_url always among them; an entry
+	   without a port means every port. */
 	struct conf_list allowed_hosts;
-	struct conf_list allowed_origins;
+	struct conf_list allowed_origins; /* lower case, or "*" alone */
 	struct conf_list scopes_supported;
 	/* tokens */
-	const char *issuer;	/* "" = API tokens only */
-	const char *jwks_url;	/* "" = from the issuer's metadata */
-	struct conf_list audience; /* includes both forms of resource_url */
+	const char *issuer;   /* "" = API tokens only */
+	const char *jwks_url; /* "" = from the issuer's metadata */
+	/* Has resource_url with and without a slash at its end, if either. */
+	struct conf_list audience;
 	const char *claim_account;
 	const char *claim_organization;
 	int64_t leeway_s;
@@ -81,13 +87,14 @@ struct conf {
 	int64_t front_timeout_s;
 	/* process */
 	int64_t requests_per_process;
-	int64_t log_target; /* enum log_target */
-	int64_t log_level;  /* enum log_level */
+	enum log_target log_target;
+	enum log_level log_level;
 };
 
 enum conf_program {
 	CONF_FOR_FCGI,	/* resource_url and database are required */
-	CONF_FOR_ADMIN, /* database is required */
+	/* Nothing is required, "-d" can give the database; "" when absent. */
+	CONF_FOR_ADMIN,
 	CONF_FOR_REAPER
 };
 
@@ -99,7 +106,13 @@ enum conf_program {
 MUST_CHECK int conf_load(struct arena *a, const char *file,
 	enum conf_program program, struct conf **out, struct err *e);
 
-/* For guards and documentation: row I as "name\tdefault\tprograms", or NULL. */
+/* The same from TEXT, called NAME in messages, without the environment. */
+MUST_CHECK int conf_parse(struct arena *a, const char *name, const char *text,
+	size_t len, enum conf_program program, struct conf **out,
+	struct err *e);
+
+/* For guards and documentation: row I as "name\tdefault\tprograms", or NULL.
+   DEFAULT is "required", empty (see the manual) or the value. */
 const char *conf_row(size_t i, char *line, size_t cap);
 
 /*
