@@ -1,0 +1,880 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * prelude: what a program finds in the sandbox, and how one is run.  Evaluated
+ * once, when the heap image is made; its value is the function `run`, which
+ * engine.c calls:
+ *	run(code, outputBytes)	start the program; returns a promise
+ *	run.end()		its outcome, once no job is pending
+ *	run.uncaught(error)	its outcome when the engine gave up
+ *	run.rejection(...)	a promise was rejected, or handled later
+ * What is used after the program has had its turn is taken here first: a
+ * program may change every prototype, which must spoil no more than its own
+ * result.
+ */
+(() => {
+"use strict";
+
+/* enum frame_error in frame.h */
+const SYNTAX = 0, SCRIPT = 1, MEMORY = 4, STACK = 5;
+
+const MAX_DEPTH = 60;		/* of a result; deeper parts become a text */
+const MAX_LINE = 16384;		/* characters of a console line */
+const MAX_MESSAGE = 4000;	/* characters of an error message */
+
+const { compile, line, drop, refused } = globalThis;
+const typescript = globalThis.__ts;
+for (const name of ["compile", "line", "drop", "refused", "__ts"])
+	delete globalThis[name];
+
+const apply = Reflect.apply;
+const uncurry = (f) => (self, ...args) => apply(f, self, args);
+const stringify = JSON.stringify;
+const { keys, getPrototypeOf, defineProperty } = Object;
+const isArray = Array.isArray;
+const isView = ArrayBuffer.isView;
+const functionText = uncurry(Function.prototype.toString);
+const S = String.prototype;
+const slice = uncurry(S.slice), indexOf = uncurry(S.indexOf),
+	split = uncurry(S.split), trim = uncurry(S.trim),
+	isWellFormed = uncurry(S.isWellFormed),
+	toWellFormed = uncurry(S.toWellFormed),
+	charCodeAt = uncurry(S.charCodeAt);
+const join = uncurry(Array.prototype.join);
+const then = uncurry(Promise.prototype.then);
+const mapForEach = uncurry(Map.prototype.forEach);
+const setForEach = uncurry(Set.prototype.forEach);
+const regexpText = uncurry(RegExp.prototype.toString);
+const regexpExec = RegExp.prototype.exec;
+const numberText = uncurry(Number.prototype.toString);
+const InternalErrorClass = InternalError;
+const $ = {
+	Error, TypeError, Map, Set, Promise, RegExp, ArrayBuffer, Uint8Array,
+	Uint8ClampedArray, DataView, Number, String, Boolean, BigInt, Proxy,
+};
+const str = $.String;
+
+/* exec of R whatever becomes of RegExp.prototype */
+const match = (r, s) => apply(regexpExec, r, [s]);
+const isAscii = (s) => match(/[^\x00-\x7f]/, s) === null;
+
+/* Text that every JSON parser and PostgreSQL take: no NUL, no lone surrogate */
+function clean(s)
+{
+	if (!isWellFormed(s))
+		s = toWellFormed(s);
+	if (indexOf(s, "\0") >= 0)
+		s = join(split(s, "\0"), "\ufffd");
+	return s;
+}
+
+function cutText(s, max)
+{
+	if (s.length <= max)
+		return s;
+	return toWellFormed(slice(s, 0, max)) + "... [" + (s.length - max)
+		+ " more characters]";
+}
+
+/*
+ * JSON of any value in about BUDGET bytes.  What does not fit is left out
+ * with a mark in its place, and `cut` is set; the text stays valid.
+ *	undefined, functions, symbols	left out of objects, null in arrays
+ *	NaN, Infinity			null
+ *	BigInt				string of its digits
+ *	Date, anything with toJSON	what that returns
+ *	Map				object if all keys are strings, else
+ *					array of pairs
+ *	Set, typed arrays		array
+ *	bytes (Uint8Array, ArrayBuffer)	{type, base64}
+ *	Error				{name, message, ...own, cause}
+ *	a reference to an outer object	"[Circular]"
+ */
+class Writer {
+	constructor(budget)
+	{
+		this.left = budget;
+		this.cut = false;
+		this.out = [];
+		this.outer = [];
+	}
+
+	put(s)
+	{
+		this.left -= isAscii(s) ? s.length : 3 * s.length;
+		this.out[this.out.length] = s;
+	}
+
+	string(s)
+	{
+		s = clean(s);
+		let q = stringify(s);
+		const cost = isAscii(q) ? q.length : 3 * q.length;
+		if (cost > this.left && s.length > 64) {
+			this.cut = true;
+			let n = s.length;
+			let c = cost;
+			while (n > 32 && c > this.left) {
+				n = n >> 1;
+				q = stringify(cutText(s, n));
+				c = isAscii(q) ? q.length : 3 * q.length;
+			}
+		}
+		this.put(q);
+	}
+
+	/* False: V is not representable and was not written. */
+	value(v, key)
+	{
+		switch (typeof v) {
+		case "string":
+			this.string(v);
+			return true;
+		case "number":
+			this.put(v - v === 0 ? numberText(v) : "null");
+			return true;
+		case "boolean":
+			this.put(v ? "true" : "false");
+			return true;
+		case "bigint":
+			this.string(str(v));
+			return true;
+		case "object":
+			break;
+		default:
+			return false;
+		}
+		if (v === null) {
+			this.put("null");
+			return true;
+		}
+		const toJSON = v.toJSON;
+		if (typeof toJSON === "function") {
+			const j = apply(toJSON, v, [key]);
+			if (j !== v)
+				return this.value(j, key);
+		}
+		const outer = this.outer, depth = outer.length;
+		for (let i = 0; i < depth; i++) {
+			if (outer[i] === v) {
+				this.put('"[Circular]"');
+				return true;
+			}
+		}
+		if (depth >= MAX_DEPTH) {
+			this.cut = true;
+			this.put('"[deeper levels left out]"');
+			return true;
+		}
+		outer[depth] = v;
+		this.object(v);
+		outer.length = depth;
+		return true;
+	}
+
+	object(v)
+	{
+		if (isArray(v))
+			return this.array(v, v.length, (i) => v[i]);
+		if (v instanceof $.Map)
+			return this.map(v);
+		if (v instanceof $.Set) {
+			const a = [];
+			setForEach(v, (e) => { a[a.length] = e; });
+			return this.array(a, a.length, (i) => a[i]);
+		}
+		if (v instanceof $.Uint8Array || v instanceof $.ArrayBuffer
+			|| v instanceof $.Uint8ClampedArray
+			|| v instanceof $.DataView)
+			return this.bytes(v);
+		if (isView(v))
+			return this.array(v, v.length, (i) => v[i]);
+		if (v instanceof $.Error)
+			return this.error(v);
+		if (v instanceof $.Promise)
+			return this.put('"[Promise: await it]"');
+		if (v instanceof $.RegExp)
+			return this.string(regexpText(v));
+		if (v instanceof $.Number || v instanceof $.String
+			|| v instanceof $.Boolean || v instanceof $.BigInt)
+			return this.value(v.valueOf());
+		const names = keys(v);
+		this.members(names, (i) => v[names[i]]);
+	}
+
+	array(v, length, get)
+	{
+		this.put("[");
+		for (let i = 0; i < length; i++) {
+			if (this.left <= 0) {
+				this.more(i > 0, length - i, "items");
+				break;
+			}
+			if (i > 0)
+				this.put(",");
+			if (!this.value(get(i), str(i)))
+				this.put("null");
+		}
+		this.put("]");
+	}
+
+	members(names, get)
+	{
+		let some = false;
+		this.put("{");
+		for (let i = 0; i < names.length; i++) {
+			if (this.left <= 0) {
+				this.cut = true;
+				this.put((some ? "," : "") + '"...":"'
+					+ (names.length - i) + ' more keys"');
+				break;
+			}
+			/* Write the name, take it back if there is no value. */
+			const mark = this.out.length, left = this.left;
+			if (some)
+				this.put(",");
+			this.string(names[i]);
+			this.put(":");
+			if (this.value(get(i), names[i])) {
+				some = true;
+			} else {
+				this.out.length = mark;
+				this.left = left;
+			}
+		}
+		this.put("}");
+	}
+
+	more(some, n, what)
+	{
+		this.cut = true;
+		this.put((some ? "," : "") + '"... ' + n + " more " + what + '"');
+	}
+
+	map(v)
+	{
+		const ks = [], vs = [];
+		let named = true;
+		mapForEach(v, (value, key) => {
+			if (typeof key !== "string")
+				named = false;
+			ks[ks.length] = key;
+			vs[vs.length] = value;
+		});
+		if (named)
+			this.members(ks, (i) => vs[i]);
+		else
+			this.array(ks, ks.length, (i) => [ks[i], vs[i]]);
+	}
+
+	error(v)
+	{
+		const names = ["name", "message"];
+		const own = keys(v);
+		if (v.cause !== undefined)
+			names[names.length] = "cause";
+		for (let i = 0; i < own.length; i++)
+			if (own[i] !== "name" && own[i] !== "message"
+				&& own[i] !== "cause" && own[i] !== "stack")
+				names[names.length] = own[i];
+		this.members(names, (i) => v[names[i]]);
+	}
+
+	bytes(v)
+	{
+		const b = v instanceof $.ArrayBuffer ? new $.Uint8Array(v)
+			: new $.Uint8Array(v.buffer, v.byteOffset, v.byteLength);
+		const max = this.left > 400 ? (this.left - 100) * 3 / 4 | 0 : 300;
+		const n = b.length <= max ? b.length : max - max % 3;
+		let type = "Uint8Array";
+		if (v instanceof $.ArrayBuffer)
+			type = "ArrayBuffer";
+		else if (v instanceof $.DataView)
+			type = "DataView";
+		this.put('{"type":"' + type + '","base64":"' + base64(b, n)
+			+ '"');
+		if (n < b.length) {
+			this.cut = true;
+			this.put(',"...":"' + (b.length - n) + ' more bytes"');
+		}
+		this.put("}");
+	}
+
+	text()
+	{
+		return join(this.out, "");
+	}
+}
+
+const DIGITS =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+function base64(b, n)
+{
+	const out = [];
+	for (let i = 0; i < n; i += 3) {
+		const v = b[i] << 16 | (i + 1 < n ? b[i + 1] << 8 : 0)
+			| (i + 2 < n ? b[i + 2] : 0);
+		out[out.length] = DIGITS[v >> 18] + DIGITS[v >> 12 & 63]
+			+ (i + 1 < n ? DIGITS[v >> 6 & 63] : "=")
+			+ (i + 2 < n ? DIGITS[v & 63] : "=");
+	}
+	return join(out, "");
+}
+
+/* Functions and symbols have no JSON; alone they are worth a word. */
+function nameOf(v)
+{
+	if (typeof v === "symbol")
+		return str(v);
+	const isClass = match(/^class\b/, functionText(v)) !== null;
+	const name = typeof v.name === "string" ? v.name : "";
+	return (isClass ? "[Class: " : "[Function: ")
+		+ (name || "anonymous") + "]";
+}
+
+/* Errors. */
+
+/* The first place of the user's program in the stack of E. */
+function placeOf(e)
+{
+	let stack;
+	try {
+		stack = e.stack;
+	} catch {
+		return null;
+	}
+	if (typeof stack !== "string")
+		return null;
+	const m = match(/program\.js:(\d+)(?::(\d+))?/, stack);
+	if (m === null)
+		return null;
+	/* The line before is run's own. */
+	return { line: m[1] - 1, column: m[2] === undefined ? 0 : +m[2] };
+}
+
+const WORLD = "Code here reaches the outside world through tools.* only";
+const absent = {
+	process: "there is no Node.js here, and no environment. " + WORLD,
+	Buffer: "there is no Node.js here. Use Uint8Array and strings",
+	module: "there are no modules here; end with `return value`",
+	exports: "there are no modules here; end with `return value`",
+	__dirname: "there are no files here",
+	__filename: "there are no files here",
+	Deno: "there is no Deno here. " + WORLD,
+	Bun: "there is no Bun here. " + WORLD,
+	window: "there is no browser here. Use globalThis for globals",
+	document: "there is no browser here",
+	navigator: "there is no browser here",
+	localStorage: "nothing is kept between runs; return what you need",
+	sessionStorage: "nothing is kept between runs; return what you need",
+	crypto: "there is no crypto here. Math.random() is seeded anew in "
+		+ "each run",
+	URL: "URL is not part of this engine. Build addresses with "
+		+ "encodeURIComponent()",
+	URLSearchParams: "it is not part of this engine. Build queries with "
+		+ "encodeURIComponent()",
+	TextEncoder: "it is not part of this engine",
+	TextDecoder: "it is not part of this engine",
+	Intl: "it is not part of this engine",
+	structuredClone: "it is not part of this engine. "
+		+ "Use JSON.parse(JSON.stringify(value))",
+};
+
+function messageOf(e)
+{
+	if (typeof e === "string")
+		return e;
+	if (typeof e === "function" || typeof e === "symbol")
+		return nameOf(e);
+	if (!(e instanceof $.Error)) {
+		const w = new Writer(MAX_MESSAGE);
+		return w.value(e) ? w.text() : str(e);
+	}
+	let name = e.name, text = e.message;
+	name = typeof name === "string" ? name : "Error";
+	text = typeof text === "string" ? text : str(text);
+	if (name === "ReferenceError") {
+		const m = match(/^'?([\w$]+)'? is not defined$/, text);
+		if (m !== null && apply(hasOwn, absent, [m[1]]))
+			text += ": " + absent[m[1]];
+	}
+	if (name === "Error")
+		return text || "Error";
+	return text ? name + ": " + text : name;
+}
+const hasOwn = Object.prototype.hasOwnProperty;
+
+function isOutOfMemory(e)
+{
+	try {
+		if (e === null || e === undefined)
+			return refused();
+		return e instanceof InternalErrorClass
+			&& (e.message === "out of memory"
+				|| e.message === "string too long");
+	} catch {
+		return refused();
+	}
+}
+
+function isOutOfStack(e)
+{
+	try {
+		return e instanceof $.Error
+			&& match(/stack (size )?(exceeded|overflow)/i,
+				str(e.message)) !== null;
+	} catch {
+		return false;
+	}
+}
+
+function failure(what, e, place)
+{
+	const f = { ok: 0, what, line: 0, column: 0, text: "" };
+	if (place === undefined)
+		place = placeOf(e);
+	if (place !== null) {
+		f.line = place.line;
+		f.column = place.column;
+	}
+	if (isOutOfMemory(e)) {
+		f.what = MEMORY;
+	} else if (isOutOfStack(e)) {
+		f.what = STACK;
+	} else {
+		try {
+			f.text = clean(cutText(messageOf(e), MAX_MESSAGE));
+		} catch {
+			f.text = "The program threw a value that cannot be "
+				+ "shown";
+		}
+	}
+	return f;
+}
+
+/* The console. */
+
+function show(v)
+{
+	switch (typeof v) {
+	case "string":
+		return v;
+	case "undefined":
+		return "undefined";
+	case "function":
+	case "symbol":
+		return nameOf(v);
+	case "bigint":
+		return str(v);
+	}
+	try {
+		if (v instanceof $.Error) {
+			const at = placeOf(v);
+			const text = v.name + ": " + v.message;
+			return at === null ? text : text + " (line " + at.line
+				+ ", column " + at.column + ")";
+		}
+		const w = new Writer(MAX_LINE);
+		return w.value(v) ? w.text() : str(v);
+	} catch (e) {
+		return "[cannot be shown: " + messageOf(e) + "]";
+	}
+}
+
+let more = true;
+
+function print(level, args)
+{
+	if (!more) {
+		drop();
+		return;
+	}
+	let s = "[" + level + "] ";
+	for (let i = 0; i < args.length; i++)
+		s += (i > 0 ? " " : "") + show(args[i]);
+	more = line(clean(cutText(s, MAX_LINE)));
+}
+
+const console = {};
+for (const [name, level] of [
+	["log", "log"], ["info", "info"], ["debug", "debug"],
+	["warn", "warn"], ["error", "error"], ["dir", "log"],
+	["table", "log"], ["trace", "debug"],
+])
+	console[name] = (...args) => print(level, args);
+console.assert = (ok, ...args) => {
+	if (!ok)
+		print("error", ["Assertion failed", ...args]);
+};
+for (const name of ["group", "groupCollapsed", "groupEnd", "time", "timeEnd",
+	"timeLog", "count", "countReset", "clear"])
+	console[name] = () => {};
+
+function define(name, value)
+{
+	defineProperty(globalThis, name, {
+		value, writable: true, configurable: true, enumerable: false,
+	});
+}
+
+define("console", console);
+
+/* What programs written elsewhere expect, and what to do instead. */
+const NETWORK = " is not available: the sandbox has no network. " + WORLD
+	+ ".";
+const TIMER = " is not available: there are no timers here. Do the work at "
+	+ "once and await the promises it returns.";
+for (const [name, text] of [
+	["fetch", NETWORK], ["XMLHttpRequest", NETWORK],
+	["WebSocket", NETWORK], ["EventSource", NETWORK],
+	["setTimeout", TIMER], ["setInterval", TIMER],
+	["setImmediate", TIMER],
+	["require", " is not available: the sandbox has no modules. Write "
+		+ "plain JavaScript. " + WORLD + "."],
+	["importScripts", " is not available: the sandbox has no modules."],
+])
+	define(name, { [name]: function () {
+		throw new $.Error(name + text);
+	} }[name]);
+
+function toolsAt(path)
+{
+	return new $.Proxy(function () {}, {
+		get(target, key) {
+			if (typeof key !== "string" || key === "then")
+				return undefined;
+			return toolsAt(path === "" ? key : path + "." + key);
+		},
+		apply() {
+			return $.Promise.reject(new $.Error(path === ""
+				? "Tool path missing in invocation"
+				: "tools." + path + " cannot be called: no "
+				+ "tools are connected."));
+		},
+		set() {
+			throw new $.TypeError("tools cannot be changed");
+		},
+		ownKeys() {
+			return [];
+		},
+		getOwnPropertyDescriptor() {
+			return undefined;
+		},
+	});
+}
+define("tools", toolsAt(""));
+
+/* From text to a function. */
+
+function blank(s)
+{
+	return s.replace(/[^\n]/g, " ");
+}
+
+/* The text inside a ``` fence, at the lines and columns it had; else null. */
+function unfence(code)
+{
+	const m = match(
+		/(^|\n)([ \t]*(`{3,})[^`\n]*\n)([\s\S]*?)(\n[ \t]*\3[ \t]*(?:\r?\n|$)|$)/,
+		code);
+	if (m === null)
+		return null;
+	return blank(slice(code, 0, m.index + m[1].length + m[2].length))
+		+ m[4];
+}
+
+function compileAs(before, code, after)
+{
+	try {
+		const fn = compile(before + "\n" + code + "\n" + after);
+		return typeof fn === "function" ? { fn, code } : {};
+	} catch (error) {
+		return { error };
+	}
+}
+
+function asExpression(code)
+{
+	const end = code.replace(/[\s;]+$/, "");
+	if (end === "")
+		return {};
+	const r = compileAs("(async () => (", end, "))");
+	if (r.fn !== undefined)
+		return r;
+	const bare = end.replace(
+		/[\s;]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[\s\S])*\*\/)$/, "");
+	if (bare === end || bare === "")
+		return r;
+	return compileAs("(async () => (", bare.replace(/[\s;]+$/, ""), "))");
+}
+
+const asBody = (code) => compileAs("(async () => {", code, "})");
+
+/*
+ * The ways to read CODE, first that parses.  `call`: if the value is a
+ * function whose text is the whole program, or a part of it, that is what is
+ * to be run.
+ */
+function parse(code)
+{
+	const head = match(
+		/^(?:\s|\/\/[^\n]*\n|\/\*(?:(?!\*\/)[\s\S])*\*\/)*?(export\s+default\b)/,
+		code);
+	if (head !== null) {
+		const at = head[0].length - head[1].length;
+		const r = asExpression(slice(code, 0, at) + blank(head[1])
+			+ slice(code, head[0].length));
+		if (r.fn !== undefined)
+			return { fn: r.fn, code, call: "whole" };
+	}
+	const expression = asExpression(code);
+	if (expression.fn !== undefined)
+		return { fn: expression.fn, code, call: "whole" };
+	const body = asBody(code);
+	if (body.fn !== undefined)
+		return { fn: body.fn, code, call: "" };
+	const inner = match(/(?:^|\n)[ \t]*(export[ \t]+default\b)/, code);
+	if (inner !== null) {
+		const end = inner.index + inner[0].length;
+		const r = asBody(slice(code, 0, end - inner[1].length)
+			+ "return" + blank(slice(inner[1], 6))
+			+ slice(code, end));
+		if (r.fn !== undefined)
+			return { fn: r.fn, code, call: "part" };
+	}
+	return body;
+}
+
+/* Is F written in the program; is it, but for parentheses, all of it? */
+function isProgram(f, code, whole)
+{
+	const text = functionText(f);
+	const at = indexOf(code, text);
+	if (at < 0 || match(/^class\b/, text) !== null)
+		return false;
+	if (!whole)
+		return true;
+	const rest = slice(code, 0, at) + slice(code, at + text.length);
+	return match(
+		/^(?:[\s();]|export\s+default\b|\/\/[^\n]*(?:\n|$)|\/\*(?:(?!\*\/)[\s\S])*\*\/)*$/,
+		rest) !== null;
+}
+
+const BASE64 = {};
+for (let i = 0; i < DIGITS.length; i++)
+	BASE64[DIGITS[i]] = i;
+
+/* Where the place (line, column) of the TypeScript output came from. */
+function originOf(mappings, place)
+{
+	const lines = mappings.split(";");
+	let fromLine = 0, fromColumn = 0, best = null;
+	for (let i = 0; i < place.line && i < lines.length; i++) {
+		let column = 0;
+		if (lines[i] === "")
+			continue;
+		for (const segment of lines[i].split(",")) {
+			const n = [];
+			let value = 0, shift = 0;
+			for (const c of segment) {
+				const d = BASE64[c];
+				value |= (d & 31) << shift;
+				shift += 5;
+				if (d & 32)
+					continue;
+				n.push(value & 1 ? -(value >> 1) : value >> 1);
+				value = shift = 0;
+			}
+			column += n[0];
+			if (n.length < 4)
+				continue;
+			fromLine += n[2];
+			fromColumn += n[3];
+			if (i === place.line - 1 && column <= place.column - 1)
+				best = { line: fromLine + 1, column: fromColumn
+					+ place.column - column };
+		}
+	}
+	return best === null ? place : best;
+}
+
+/*
+ * Types in call position read as comparisons in JavaScript: f<T>(x).  Such a
+ * program is asked about as TypeScript first.
+ */
+const GENERIC_CALL = /[\w$]<[\w$\s,.[\]{}|&:"'<>?]+>\s*\(/;
+
+function prepare(code)
+{
+	let source = code;
+	/*
+	 * A fence at the start of a line cannot be JavaScript that means
+	 * anything, though it may parse, as templates that tag templates.
+	 */
+	const fenced = unfence(code);
+	if (fenced !== null)
+		source = fenced;
+	let js = null;
+	if (match(GENERIC_CALL, source) === null) {
+		js = parse(source);
+		if (js.fn !== undefined)
+			return js;
+	}
+	let out;
+	try {
+		out = typescript(source, false).code;
+	} catch (error) {
+		return badTypescript(js !== null ? js : parse(source), error,
+			source);
+	}
+	if (out === source)
+		return js !== null ? js : parse(source);
+	const ts = parse(out);
+	ts.source = source;
+	return ts;
+}
+
+/*
+ * The engine's error is the better worded one, but where it stopped at a type
+ * the other's place is further on.
+ */
+function badTypescript(js, error, source)
+{
+	if (js.fn !== undefined)
+		return js;
+	const m = match(/^(?:Error transforming [^:]*: )?([\s\S]*?) \((\d+):(\d+)\)$/,
+		str(error.message));
+	const at = placeOf(js.error);
+	if (m === null || (at !== null && (at.line > m[2]
+		|| (at.line === +m[2] && at.column >= m[3]))))
+		return js;
+	return { error: new SyntaxError(m[1]), source,
+		place: { line: +m[2], column: +m[3] } };
+}
+
+function explainSyntax(unit, code)
+{
+	const error = unit.error;
+	let place = unit.place !== undefined ? unit.place : placeOf(error);
+	if (place !== null && unit.place === undefined
+		&& unit.source !== undefined)
+		place = originOf(typescript(unit.source, true)
+			.sourceMap.mappings, place);
+	const f = failure(SYNTAX, error, place);
+	if (place === null)
+		return f;
+	const lines = code.split("\n");
+	/* The end of the text is on a line that only `run` has. */
+	if (place.line > lines.length) {
+		f.line = lines.length;
+		f.column = lines[lines.length - 1].length + 1;
+		f.text = "SyntaxError: unexpected end of the program";
+	}
+	const text = lines[f.line - 1] || "";
+	if (/^\s*import\b(?!\s*\()/.test(text))
+		f.text = "SyntaxError: import is not available: the sandbox "
+			+ "has no modules. Write plain JavaScript. " + WORLD
+			+ ".";
+	else if (/^\s*export\b/.test(text))
+		f.text = "SyntaxError: export is not available here. End the "
+			+ "program with `return value`.";
+	return f;
+}
+
+/* One run. */
+
+const state = { done: false, ok: false, value: undefined, unit: null,
+	budget: 0, rejected: [] };
+
+function run(code, budget)
+{
+	state.budget = budget;
+	code = code.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
+	const unit = prepare(code);
+	state.unit = unit;
+	if (unit.fn === undefined) {
+		state.done = true;
+		state.failure = unit.error !== undefined
+			? explainSyntax(unit, code)
+			: failure(SYNTAX, new SyntaxError("not a program"));
+		return $.Promise.resolve();
+	}
+	const finish = (ok) => (v) => {
+		state.done = true;
+		state.ok = ok;
+		state.value = v;
+	};
+	return then(then(unit.fn(), (v) => {
+		if (unit.call === "" || typeof v !== "function"
+			|| !isProgram(v, unit.code, unit.call === "whole"))
+			return v;
+		return v();
+	}), finish(true), finish(false));
+}
+
+/* Called for every rejection without a handler, and when one comes late. */
+run.rejection = (promise, reason, isHandled) => {
+	const list = state.rejected;
+	if (!isHandled) {
+		list[list.length] = { promise, reason };
+		return;
+	}
+	for (let i = 0; i < list.length; i++)
+		if (list[i].promise === promise)
+			list[i].promise = null;
+};
+
+run.end = () => {
+	if (state.failure !== undefined)
+		return state.failure;
+	for (let i = 0; i < state.rejected.length; i++)
+		if (state.rejected[i].promise !== null)
+			print("error", ["Unhandled promise rejection:",
+				state.rejected[i].reason]);
+	if (!state.done)
+		return { ok: 0, what: SCRIPT, line: 0, column: 0, text:
+			"The program waits for a promise that nothing will "
+			+ "settle. There are no timers and no events here: "
+			+ "await only what is running." };
+	if (!state.ok)
+		return scriptFailure(state.value);
+	try {
+		return outcome(state.value);
+	} catch (e) {
+		return scriptFailure(e);
+	}
+};
+
+/* E came out of the program although errors do not: the engine's own. */
+run.uncaught = (e) => scriptFailure(e);
+
+function scriptFailure(e)
+{
+	const unit = state.unit === null ? {} : state.unit;
+	let place = placeOf(e);
+	if (place !== null && unit.source !== undefined) {
+		try {
+			place = originOf(typescript(unit.source, true)
+				.sourceMap.mappings, place);
+		} catch {
+			/* The program spoilt what the library needs. */
+		}
+	}
+	return failure(SCRIPT, e, place);
+}
+
+function outcome(v)
+{
+	if (v === undefined)
+		return { ok: 1, has: 0, cut: 0, text: "" };
+	if (typeof v === "function" || typeof v === "symbol")
+		v = nameOf(v);
+	const reserve = state.budget < 8192 ? state.budget >> 1 : 4096;
+	const w = new Writer(state.budget - reserve);
+	if (!w.value(v, ""))
+		return { ok: 1, has: 0, cut: 0, text: "" };
+	return { ok: 1, has: 1, cut: w.cut ? 1 : 0, text: w.text() };
+}
+
+return run;
+})()

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * seccomp: what the sandbox process gives up before it sees any of the
+ * program: descriptors, privileges, resources, system calls.
+ */
+#ifndef SANDBOX_SECCOMP_H
+#define SANDBOX_SECCOMP_H
+
+/* Close every descriptor but FRAME_FD. */
+void seccomp_close_all(void);
+
+/*
+ * No new privileges, no core, no ptrace, death with the parent, no files, no
+ * processes, no further memory mappings, CPU_S seconds of processor time.
+ * Returns NULL, or a literal that says what failed.
+ */
+MUST_CHECK const char *seccomp_drop(unsigned cpu_s);
+
+/*
+ * From now on only: read and write on FRAME_FD, exit, the clocks, random
+ * bytes, return from a signal.  Anything else kills the process.  Returns
+ * NULL, or a literal that says what failed.
+ */
+MUST_CHECK const char *seccomp_enter(void);
+
+#endif
