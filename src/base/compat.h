@@ -31,6 +31,7 @@
 #define PRINTF(f, a)   __attribute__((__format__(__printf__, f, a)))
 #define MALLOC_LIKE    __attribute__((__malloc__, __returns_nonnull__))
 #define UNUSED         __attribute__((__unused__))
+#define WEAK           __attribute__((__weak__))
 #define NELEM(a)       (sizeof(a) / sizeof((a)[0]))
 
 #include "base/banned.h"

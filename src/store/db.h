@@ -25,6 +25,19 @@ struct db_stmt {
 	int n_columns; /* checked; 0: no result set is expected */
 };
 
+/*
+ * DB_STMT(LOAD, "session_load_1", "SELECT ...", 1, 6); at file scope defines
+ * LOAD and puts it on the list that db_stmt_at walks, so that a test prepares
+ * every statement of the program against the migrated schema.
+ */
+#define DB_STMT(var, ...)                                           \
+	static const struct db_stmt var = { __VA_ARGS__ };          \
+	static const struct db_stmt *const var##_listed             \
+		__attribute__((__section__("db_stmts"), __used__)) = &(var)
+
+/* Statement I of those linked into the program, NULL behind the last. */
+const struct db_stmt *db_stmt_at(size_t i);
+
 /* Rows of one result, in the arena given to db_run. */
 struct db_res {
 	int n_rows;
@@ -37,9 +50,9 @@ struct db_options {
 	const char *conninfo;
 	const char *application_name;
 	bool is_pooled; /* PgBouncer transaction mode */
-	int64_t statement_timeout_ms;
-	int64_t lock_timeout_ms;
-	int64_t connect_timeout_s;
+	int64_t statement_timeout_ms; /* 0: none, nor a limit on our side */
+	int64_t lock_timeout_ms;      /* 0: none */
+	int64_t connect_timeout_s;    /* 0: 5; name look-ups come on top */
 };
 
 /* OPTIONS is copied; its strings must outlive the handle.  No connection yet. */
@@ -49,8 +62,11 @@ void db_free(struct db *db);
 /*
  * Run S with PARAMS (text form; NULL is SQL NULL), S->n_params of them.
  * *OUT lives in A.  One round trip when already prepared.  Blocks up to
- * statement_timeout.  A connection found dead before the statement was sent
- * is replaced and the statement tried once more.
+ * statement_timeout, and 2 s more when the server hangs: then the connection
+ * is given up (ERR_TIMEOUT).  A connection found dead before the statement
+ * was sent is replaced, but not within a transaction.  One lost after that
+ * is ERR_UNAVAILABLE: whether the statement took effect is not known.
+ * The detail names the statement and the SQLSTATE, never values.
  */
 MUST_CHECK int db_run(struct db *db, struct arena *a,
 	const struct db_stmt *s, const char *const *params,
@@ -72,6 +88,13 @@ char *db_bytea(struct arena *a, const void *p, size_t len);
  * COMMIT; never on the request path.
  */
 MUST_CHECK int db_script(struct db *db, const char *sql, struct err *e);
+
+/*
+ * Prepare S and compare it with its declaration, without running it.  For
+ * tests and mcp-admin doctor; not behind a pooler.
+ */
+MUST_CHECK int db_describe(struct db *db, const struct db_stmt *s,
+	struct err *e);
 
 /* Socket of the connection for poll(2), -1 when not connected. */
 int db_fd(const struct db *db);
