@@ -129,8 +129,10 @@ demo_programs() {
 		mv "$run/sbin/$p.new" "$run/sbin/$p"
 	done
 	ln -sf mcp-fcgi "$run/sbin/mcp-fcgi-stream"
-	install -m 755 "$built/mcp-sandbox" "$run/libexec/mcp-sandbox.new"
-	mv "$run/libexec/mcp-sandbox.new" "$run/libexec/mcp-sandbox"
+	for p in mcp-sandbox mcp-sandbox.image; do
+		install -m 755 "$built/$p" "$run/libexec/$p.new"
+		mv "$run/libexec/$p.new" "$run/libexec/$p"
+	done
 }
 
 demo_conf() {

@@ -2,8 +2,9 @@
 /*
  * ceiling: a FastCGI responder that reads the request and sends a constant
  * reply, and so shows what the web server, libfcgi and this machine allow.
- * The reply's bytes come from the file named by CEILING_REPLY, so that it is
- * as long as the reply it is compared with.
+ * It is run by the shipped configuration in place of mcp-fcgi; the one file
+ * that configuration names (MCP_FCGI_CONF) holds the bytes of the reply, which
+ * are those of the reply it is compared with.
  */
 #include <fcgiapp.h>
 #include <signal.h>
@@ -19,7 +20,7 @@ load(const char *path)
 	size_t n;
 
 	if (f == NULL) {
-		fprintf(stderr, "ceiling: CEILING_REPLY is not readable\n");
+		fprintf(stderr, "ceiling: the reply (MCP_FCGI_CONF) is not readable\n");
 		exit(1);
 	}
 	n = fread(reply, 1, sizeof(reply), f);
@@ -30,7 +31,7 @@ load(const char *path)
 int
 main(void)
 {
-	size_t n = load(getenv("CEILING_REPLY"));
+	size_t n = load(getenv("MCP_FCGI_CONF"));
 	char body[16384];
 	FCGX_Request req;
 

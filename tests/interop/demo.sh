@@ -78,6 +78,7 @@ other_is_refused() {
 env_is_complete() {
 	(
 		set -a
+		# shellcheck disable=SC1090
 		. "$MCP_DEMO_RUNS/$1/demo.env"
 		[ -n "$MCP_URL" ] && [ -n "$MCP_TOKEN" ] &&
 		[ -n "$MCP_TOKEN_OTHER" ] && [ "$MCP_SERVER" = "$2" ] &&
