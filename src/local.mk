@@ -56,6 +56,7 @@ libmcp_a_SOURCES = \
 	src/mcp/tools.c src/mcp/tools.h \
 	src/app/app.c src/app/app.h \
 	src/app/fault.c src/app/fault.h \
+	src/app/hold.c src/app/hold.h \
 	src/app/pipeline.c src/app/pipeline.h
 
 sbin_PROGRAMS += mcp-fcgi mcp-reaper mcp-admin

@@ -62,6 +62,17 @@ app_release(struct app *app)
 }
 
 int
+app_check_schema(struct app *app, struct err *e)
+{
+	if (app->is_schema_checked)
+		return 0;
+	if (migration_check(app->db, app->arena, e) != 0)
+		return -1;
+	app->is_schema_checked = true;
+	return 0;
+}
+
+int
 app_serve(struct app *app, int fd, struct err *e)
 {
 	int64_t left = app->conf->requests_per_process;

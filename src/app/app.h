@@ -21,6 +21,7 @@ struct app {
 	struct fetch *fetch;
 	struct bearer *bearer;
 	struct fcgi *fcgi;
+	bool is_schema_checked;
 };
 
 /*
@@ -32,9 +33,10 @@ MUST_CHECK int app_init(struct app *app, const struct conf *conf,
 void app_release(struct app *app);
 
 /*
- * Whether the database's schema is the one this program was built for; checked
- * at the first connection.  Fails with ERR_UNAVAILABLE (cannot tell) or
- * ERR_CONFLICT (another version).
+ * Refuse a schema that this program was not built for.  One round trip at
+ * the first call, none after success: a migration while responders run is
+ * followed by their restart.  Fails with ERR_CONFLICT (another version) or
+ * ERR_UNAVAILABLE (cannot tell); either way the next call looks again.
  */
 MUST_CHECK int app_check_schema(struct app *app, struct err *e);
 

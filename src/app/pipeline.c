@@ -731,9 +731,20 @@ handle_delete(struct turn *t)
 }
 
 static int
+check_schema(struct turn *t)
+{
+	struct err e;
+
+	err_clear(&e);
+	if (app_check_schema(t->app, &e) == 0)
+		return 0;
+	return fail_err(t, FAULT_DOWN, &e);
+}
+
+static int
 handle_endpoint(struct turn *t)
 {
-	if (check_bearer(t) != 0)
+	if (check_bearer(t) != 0 || check_schema(t) != 0)
 		return -1;
 	switch (t->req.method) {
 	case REQ_POST:

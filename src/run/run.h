@@ -10,23 +10,33 @@ struct arena;
 struct buf;
 struct conf;
 struct err;
+struct sandbox_result;
 
 /* Characters of text after which a result is cut (PRIOR-SYSTEM 4.5). */
 #define RUN_TEXT_CHARS_MAX 30000
-/* Bytes of JSON after which structuredContent.result is replaced. */
-#define RUN_RESULT_BYTES_MAX 262144
-/* Bytes of log lines in structuredContent. */
-#define RUN_LOGS_BYTES_MAX 65536
 
 /*
  * Run CODE in a sandbox within the limits of CONF and write a CallToolResult
  * to RESULT, with structuredContent when IS_STRUCTURED.  A program that fails
- * or hits a limit is such a result too (isError).  Blocks up to
- * execute_wall_ms.  Fails only when no sandbox can be started:
- * ERR_UNAVAILABLE or ERR_INTERNAL.
+ * or hits a limit is such a result too (isError), and so is a sandbox that
+ * does not come up.  Blocks up to execute_wall_ms.  Fails with
+ * ERR_UNAVAILABLE when no process can be made.
  */
 MUST_CHECK int run_execute(const struct conf *conf, struct arena *a,
 	const char *code, bool is_structured, const char *request_id,
 	struct buf *result, struct err *e);
+
+/*
+ * What run_execute writes for R, which came from outside and is checked here:
+ * a result that is no JSON is a crash.
+ */
+void run_render(const struct sandbox_result *r, struct arena *a,
+	bool is_structured, const char *request_id, struct buf *result);
+
+/*
+ * JSON text, valid, in lines indented by two spaces.  Strings and numbers
+ * keep their source text.
+ */
+void run_pretty(struct buf *out, const char *json, size_t len);
 
 #endif

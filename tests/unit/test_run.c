@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: ISC */
+/* Goal: what came of a run is told in text and in structure, valid always. */
+#include "base/compat.h"
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cj.h"
+#include "base/err.h"
+#include "run/run.h"
+#include "run/sandbox.h"
+
+static struct arena *arena;
+
+static int
+setup(void **state)
+{
+	arena = arena_new((size_t)64 << 20);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	arena_free(arena);
+	return 0;
+}
+
+static const struct cJSON *
+render(const struct sandbox_result *r, bool is_structured)
+{
+	const struct cj_limits limits = { .depth_max = 64 };
+	struct cJSON *v;
+	struct buf b;
+	struct err e;
+
+	err_clear(&e);
+	buf_init(&b, arena);
+	run_render(r, arena, is_structured, "0123", &b);
+	assert_int_equal(cj_parse(arena, b.data, b.len, &limits, &v, &e), 0);
+	return v;
+}
+
+static const char *
+text_of(const struct cJSON *v)
+{
+	const struct cJSON *block = cj_array_at(cj_get_array(v, "content"), 0);
+
+	assert_string_equal(cj_get_string(block, "type"), "text");
+	return cj_get_string(block, "text");
+}
+
+static struct sandbox_result
+completed(const char *json)
+{
+	struct sandbox_result r = { .status = SANDBOX_COMPLETED,
+		.has_started = true,
+		.json = json,
+		.json_len = json == NULL ? 0 : strlen(json) };
+
+	return r;
+}
+
+static void
+test_value_texts(void **state)
+{
+	static const struct {
+		const char *json;
+		const char *text;
+	} CASES[] = {
+		{ "2", "2" },
+		{ "\"two\\nlines \\u00e9\"", "two\nlines \xc3\xa9" },
+		{ "\"\"", "" },
+		{ NULL, "(no result)" },
+		{ "null", "(no result)" },
+		{ "false", "false" },
+		{ "{\"x\":1}", "{\n  \"x\": 1\n}" },
+		{ "[]", "[]" },
+		{ "{\"a\":[1,{\"b\":\"],{\\\"\"}],\"c\":{}}",
+			"{\n  \"a\": [\n    1,\n    {\n      \"b\": "
+			"\"],{\\\"\"\n    }\n  ],\n  \"c\": {}\n}" },
+		{ "[[[]],{}]",
+			"[\n  [\n    []\n  ],\n  {}\n]" },
+	};
+	struct sandbox_result r;
+	const struct cJSON *v;
+	size_t i;
+
+	for (i = 0; i < NELEM(CASES); i++) {
+		r = completed(CASES[i].json);
+		v = render(&r, true);
+		assert_string_equal(text_of(v), CASES[i].text);
+		assert_null(cj_get(v, "isError"));
+	}
+}
+
+static void
+test_structured(void **state)
+{
+	const char *logs[] = { "[log] a", "[warn] \"b\"" };
+	struct sandbox_result r = completed("{\"n\":9007199254740991}");
+	const struct cJSON *v, *s;
+	int64_t n;
+	bool b;
+
+	r.logs = logs;
+	r.log_count = 2;
+	v = render(&r, true);
+	s = cj_get_object(v, "structuredContent");
+	assert_string_equal(cj_get_string(s, "status"), "completed");
+	assert_true(cj_get_int(cj_get(s, "result"), "n", 0, INT64_MAX, &n));
+	assert_int_equal(n, 9007199254740991);
+	assert_int_equal(cj_array_len(cj_get_array(s, "logs")), 2);
+	assert_string_equal(cj_get_string(s, "outcome"), "finished");
+	assert_true(cj_get_bool(s, "started", &b) && b);
+	assert_null(cj_get(s, "truncated"));
+	assert_int_equal(cj_array_len(cj_get_array(s, "calls")), 0);
+	assert_non_null(
+		strstr(text_of(v), "\n\nLogs:\n[log] a\n[warn] \"b\""));
+	assert_null(cj_get(render(&r, false), "structuredContent"));
+	r.is_cut = true;
+	s = cj_get_object(render(&r, true), "structuredContent");
+	assert_true(cj_get_bool(s, "truncated", &b) && b);
+}
+
+static void
+test_no_result_is_null(void **state)
+{
+	struct sandbox_result r = completed(NULL);
+	const struct cJSON *s =
+		cj_get_object(render(&r, true), "structuredContent");
+
+	assert_non_null(cj_get(s, "result"));
+	assert_string_equal(cj_print(arena, cj_get(s, "result")), "null");
+}
+
+static void
+test_error(void **state)
+{
+	struct sandbox_result r = { .status = SANDBOX_FAILED,
+		.has_started = true,
+		.message = "boom",
+		.line = 3,
+		.column = 7 };
+	const struct cJSON *v = render(&r, true), *s;
+	int64_t line;
+	bool b;
+
+	assert_true(cj_get_bool(v, "isError", &b) && b);
+	assert_string_equal(text_of(v),
+		"Error: boom\n    at line 3, column 7");
+	s = cj_get_object(v, "structuredContent");
+	assert_string_equal(cj_get_string(s, "status"), "error");
+	assert_string_equal(cj_get_string(s, "error"), "boom");
+	assert_string_equal(cj_get_string(s, "outcome"), "failed");
+	assert_true(cj_get_int(s, "line", 3, 3, &line));
+	assert_null(cj_get(s, "result"));
+}
+
+/* B-57: ran, or never ran. */
+static void
+test_started_or_not(void **state)
+{
+	struct sandbox_result r = { .status = SANDBOX_FAILED,
+		.message = "SyntaxError: x" };
+	const struct cJSON *v = render(&r, true);
+
+	assert_non_null(
+		strstr(text_of(v), "Nothing of the program has run."));
+	assert_string_equal(
+		cj_get_string(cj_get(v, "structuredContent"), "outcome"),
+		"not_started");
+	r.status = SANDBOX_TIMED_OUT;
+	r.has_started = true;
+	v = render(&r, true);
+	assert_non_null(strstr(text_of(v), "did not finish"));
+	assert_string_equal(
+		cj_get_string(cj_get(v, "structuredContent"), "outcome"),
+		"timed_out");
+}
+
+/* What a broken sandbox sends never breaks the envelope. */
+static void
+test_no_json(void **state)
+{
+	static const char *const BAD[] = { "{", "1,\"x\":2", "undefined",
+		"{}]}", "", "\"\\ud800\"" };
+	struct sandbox_result r;
+	const struct cJSON *v;
+	size_t i;
+	bool b;
+
+	for (i = 0; i < NELEM(BAD); i++) {
+		r = completed(BAD[i]);
+		v = render(&r, true);
+		assert_true(cj_get_bool(v, "isError", &b) && b);
+		assert_string_equal(
+			cj_get_string(cj_get(v, "structuredContent"),
+				"outcome"),
+			"crashed");
+		assert_non_null(strstr(text_of(v), "[request 0123]"));
+	}
+}
+
+static void
+test_text_is_cut(void **state)
+{
+	struct sandbox_result r;
+	struct buf b;
+	const char *text;
+	size_t i;
+
+	/* 30,001 characters of two bytes each */
+	buf_init(&b, arena);
+	buf_putc(&b, '"');
+	for (i = 0; i < RUN_TEXT_CHARS_MAX + 1; i++)
+		buf_puts(&b, "\xc3\xa9");
+	buf_putc(&b, '"');
+	r = completed(b.data);
+	text = text_of(render(&r, true));
+	assert_int_equal(strlen(text),
+		2 * RUN_TEXT_CHARS_MAX +
+			strlen("\n... [truncated 1 chars]"));
+	assert_non_null(strstr(text, "\n... [truncated 1 chars]"));
+
+	/* exactly as many as fit */
+	buf_clear(&b);
+	buf_putc(&b, '"');
+	for (i = 0; i < RUN_TEXT_CHARS_MAX; i++)
+		buf_putc(&b, 'x');
+	buf_putc(&b, '"');
+	r = completed(b.data);
+	text = text_of(render(&r, true));
+	assert_int_equal(strlen(text), RUN_TEXT_CHARS_MAX);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_value_texts),
+		cmocka_unit_test(test_structured),
+		cmocka_unit_test(test_no_result_is_null),
+		cmocka_unit_test(test_error),
+		cmocka_unit_test(test_started_or_not),
+		cmocka_unit_test(test_no_json),
+		cmocka_unit_test(test_text_is_cut),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
