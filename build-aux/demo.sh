@@ -64,8 +64,9 @@ demo_is_up() {
 # Does process $2 belong to the demo in directory $1? A number from a stale
 # file may be anybody's by now.
 demo_owns() {
-	[ -n "$2" ] && [ -r "/proc/$2/cmdline" ] &&
-		tr '\0' ' ' <"/proc/$2/cmdline" | grep -qF "$1/"
+	[ -n "$2" ] &&
+		{ tr '\0' ' ' <"/proc/$2/cmdline"; } 2>/dev/null |
+		grep -qF "$1/"
 }
 
 # Choose the port: the one asked for, or the first that has our demo or none.
@@ -450,16 +451,16 @@ EOF
 demo_end() {
 	local pid n
 	pid=$(cat "$run/pid/$1" 2>/dev/null || :)
-	rm -f "$run/pid/$1"
-	demo_owns "$run" "$pid" || return 0
-	kill -"$2" "$pid" 2>/dev/null || return 0
+	if demo_owns "$run" "$pid"; then
+		kill -"$2" "$pid" 2>/dev/null || :
+	fi
 	n=0
-	while demo_owns "$run" "$pid"; do
+	while demo_owns "$run" "$pid" && [ $n -lt 150 ]; do
 		n=$((n + 1))
 		[ $n -ne 100 ] || kill -KILL "$pid" 2>/dev/null || :
-		[ $n -lt 150 ] || return 0
 		sleep 0.1
 	done
+	rm -f "$run/pid/$1"
 }
 
 # Processes of the responder in this demo, by the program they run.
