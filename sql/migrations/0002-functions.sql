@@ -351,9 +351,9 @@ DECLARE
 BEGIN
     IF p_max_sessions > 0 THEN
         -- Two at once of one principal would each see room for one more.
-        PERFORM pg_advisory_xact_lock(hashtextextended('mcp.session '
-            || jsonb_build_array(p_issuer, p_account_id, p_organization_id),
-            0));
+        PERFORM pg_advisory_xact_lock(hashtextextended(
+            jsonb_build_array('mcp.session', p_issuer, p_account_id,
+                p_organization_id)::text, 0));
         n_displaced := mcp.session_bury(ARRAY(
             SELECT s.session_id FROM mcp.session s
             WHERE s.organization_id = p_organization_id

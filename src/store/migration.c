@@ -58,10 +58,8 @@
 static const struct db_stmt EXISTS = { "migration_exists_1",
 	"SELECT to_regclass('mcp.migration') IS NOT NULL, "
 	"coalesce((SELECT rolsuper OR rolcreaterole FROM pg_roles "
-	"WHERE rolname = current_user), false), "
-	"EXISTS (SELECT FROM pg_roles WHERE rolname = 'mcp_owner'), "
-	"current_user",
-	0, 4 };
+	"WHERE rolname = current_user), false)",
+	0, 2 };
 
 static const struct db_stmt NUMBER = { "migration_version_1",
 	"SELECT mcp.schema_version()", 0, 1 };
@@ -295,7 +293,11 @@ migration_apply(struct db *db, struct arena *a, const struct file *f,
 	return step_run(db, sql, f->stem, again, e);
 }
 
-/* The group roles, if they are absent and we may; *HAVE whether they are. */
+/*
+ * Before the first migration, and if the connection may: the group roles.
+ * They belong to the cluster, but their right to make a schema to the
+ * database, so this is not skipped when they are there already.
+ */
 static int
 roles_apply(struct db *db, struct arena *a, const char *dir,
 	migration_report *report, void *ctx, bool *has_schema, struct err *e)
@@ -307,7 +309,7 @@ roles_apply(struct db *db, struct arena *a, const char *dir,
 	if (db_run(db, a, &EXISTS, NULL, &r, e) != 0)
 		return err_wrap(e, "schema version");
 	*has_schema = db_bool(&r, 0, 0);
-	if (*has_schema || db_bool(&r, 0, 2) || !db_bool(&r, 0, 1))
+	if (*has_schema || !db_bool(&r, 0, 1))
 		return 0;
 	if (file_read(a, dir, "roles.sql", &len, &text, e) != 0)
 		return -1;
