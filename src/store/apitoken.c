@@ -7,13 +7,13 @@
 #include "base/err.h"
 #include "store/db.h"
 
-static const struct db_stmt FIND = { "apitoken_find_1",
+DB_STMT(FIND, "apitoken_find_1",
 	"SELECT outcome, issuer, account_id, organization_id "
 	"FROM mcp.api_token_find($1)",
-	1, 4 };
+	1, 4);
 
 /* The audit row is part of the statement: neither exists without the other. */
-static const struct db_stmt ISSUE = { "apitoken_issue_1",
+DB_STMT(ISSUE, "apitoken_issue_1",
 	"WITH made AS ("
 	" INSERT INTO mcp.api_token (token_sha256, token_hint, issuer,"
 	"  account_id, organization_id, name, expires_at)"
@@ -28,9 +28,9 @@ static const struct db_stmt ISSUE = { "apitoken_issue_1",
 	"  jsonb_build_object('api_token_id', api_token_id,"
 	"   'token_hint', token_hint) FROM made"
 	") SELECT api_token_id FROM made",
-	7, 1 };
+	7, 1);
 
-static const struct db_stmt REVOKE = { "apitoken_revoke_1",
+DB_STMT(REVOKE, "apitoken_revoke_1",
 	"WITH gone AS ("
 	" UPDATE mcp.api_token SET revoked_at = now()"
 	" WHERE api_token_id = $1 AND revoked_at IS NULL"
@@ -43,7 +43,7 @@ static const struct db_stmt REVOKE = { "apitoken_revoke_1",
 	"  jsonb_build_object('api_token_id', api_token_id,"
 	"   'token_hint', token_hint) FROM gone"
 	") SELECT count(*) FROM gone",
-	1, 1 };
+	1, 1);
 
 int
 apitoken_find(struct db *db, struct arena *a, const unsigned char sha256[32],

@@ -6,11 +6,11 @@
 #include "base/err.h"
 #include "store/db.h"
 
-static const struct db_stmt WRITE = { "audit_write_1",
+DB_STMT(WRITE, "audit_write_1",
 	"INSERT INTO mcp.audit_event (event, issuer, account_id, "
 	"organization_id, detail) VALUES ($1, $2, $3, $4, "
 	"coalesce($5::jsonb, '{}'))",
-	5, 0 };
+	5, 0);
 
 int
 audit_write(struct db *db, struct arena *a, const struct audit_event *ev,

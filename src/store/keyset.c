@@ -7,19 +7,16 @@
 #include "base/err.h"
 #include "store/db.h"
 
-static const struct db_stmt FIND = { "keyset_find_1",
+DB_STMT(FIND, "keyset_find_1",
 	"SELECT document, document_age_s, document_version, metadata, "
 	"metadata_age_s FROM mcp.jwks_find($1)",
-	1, 5 };
+	1, 5);
 
-static const struct db_stmt CLAIM = { "keyset_claim_1",
-	"SELECT mcp.jwks_claim($1, $2, $3)", 3, 1 };
+DB_STMT(CLAIM, "keyset_claim_1", "SELECT mcp.jwks_claim($1, $2, $3)", 3, 1);
 
-static const struct db_stmt SAVE = { "keyset_save_1",
-	"SELECT mcp.jwks_save($1, $2, $3)", 3, 1 };
+DB_STMT(SAVE, "keyset_save_1", "SELECT mcp.jwks_save($1, $2, $3)", 3, 1);
 
-static const struct db_stmt FAIL = { "keyset_fail_1",
-	"SELECT mcp.jwks_fail($1, $2)", 2, 1 };
+DB_STMT(FAIL, "keyset_fail_1", "SELECT mcp.jwks_fail($1, $2)", 2, 1);
 
 static const char *
 part_param(enum keyset_part part)

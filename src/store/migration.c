@@ -55,19 +55,18 @@
 	" END IF;\n"                                                           \
 	"END $guard$;\n"
 
-static const struct db_stmt EXISTS = { "migration_exists_1",
+DB_STMT(EXISTS, "migration_exists_1",
 	"SELECT to_regclass('mcp.migration') IS NOT NULL, "
 	"coalesce((SELECT rolsuper OR rolcreaterole FROM pg_roles "
 	"WHERE rolname = current_user), false)",
-	0, 2 };
+	0, 2);
 
-static const struct db_stmt NUMBER = { "migration_version_1",
-	"SELECT mcp.schema_version()", 0, 1 };
+DB_STMT(NUMBER, "migration_version_1", "SELECT mcp.schema_version()", 0, 1);
 
-static const struct db_stmt APPLIED = { "migration_applied_1",
+DB_STMT(APPLIED, "migration_applied_1",
 	"SELECT migration_id, slug, sha256 FROM mcp.migration "
 	"ORDER BY migration_id",
-	0, 3 };
+	0, 3);
 
 struct file {
 	int number;

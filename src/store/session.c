@@ -8,25 +8,23 @@
 #include "base/hex.h"
 #include "store/db.h"
 
-static const struct db_stmt ENTER = { "session_enter_1",
+DB_STMT(ENTER, "session_enter_1",
 	"SELECT outcome, issuer, account_id, organization_id, "
 	"protocol_version, client_capabilities, is_initialized, end_reason "
 	"FROM mcp.enter($1, $2, $3, $4, $5, $6)",
-	6, 8 };
+	6, 8);
 
-static const struct db_stmt OPEN = { "session_open_1",
+DB_STMT(OPEN, "session_open_1",
 	"SELECT mcp.session_open($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
 	"$11, $12)",
-	12, 1 };
+	12, 1);
 
-static const struct db_stmt INITIALIZED = { "session_initialized_1",
-	"SELECT mcp.session_initialized($1)", 1, 1 };
+DB_STMT(INITIALIZED, "session_initialized_1",
+	"SELECT mcp.session_initialized($1)", 1, 1);
 
-static const struct db_stmt END = { "session_end_1",
-	"SELECT mcp.session_end($1, $2, $3, $4)", 4, 1 };
+DB_STMT(END, "session_end_1", "SELECT mcp.session_end($1, $2, $3, $4)", 4, 1);
 
-static const struct db_stmt KILL = { "session_kill_1",
-	"SELECT mcp.kill_session($1)", 1, 1 };
+DB_STMT(KILL, "session_kill_1", "SELECT mcp.kill_session($1)", 1, 1);
 
 /* As mcp.enter and mcp.session_end spell them. */
 static const struct {

@@ -8,17 +8,16 @@
 #include "base/err.h"
 #include "store/db.h"
 
-static const struct db_stmt SESSIONS = { "sweep_sessions_1",
-	"SELECT due, expired, renewed FROM mcp.reap_sessions($1, $2)", 2, 3 };
+DB_STMT(SESSIONS, "sweep_sessions_1",
+	"SELECT due, expired, renewed FROM mcp.reap_sessions($1, $2)", 2, 3);
 
-static const struct db_stmt RECORDS = { "sweep_records_1",
-	"SELECT mcp.reap_records($1)", 1, 1 };
+DB_STMT(RECORDS, "sweep_records_1", "SELECT mcp.reap_records($1)", 1, 1);
 
-static const struct db_stmt PREVIEW = { "sweep_preview_1",
-	"SELECT expired, renewed, purged FROM mcp.reap_preview()", 0, 3 };
+DB_STMT(PREVIEW, "sweep_preview_1",
+	"SELECT expired, renewed, purged FROM mcp.reap_preview()", 0, 3);
 
-static const struct db_stmt SAVE = { "sweep_save_1",
-	"SELECT mcp.sweep_save($1, $2, $3, $4, $5, $6)", 6, 1 };
+DB_STMT(SAVE, "sweep_save_1", "SELECT mcp.sweep_save($1, $2, $3, $4, $5, $6)",
+	6, 1);
 
 /*
  * A deadlock or serialization failure undid its batch and nothing else, so
