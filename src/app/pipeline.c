@@ -340,7 +340,7 @@ ask_membership(struct turn *t, enum session_membership *member)
 static int
 enter(struct turn *t, const char *id)
 {
-	enum session_membership member;
+	enum session_membership member = SESSION_MEMBER_NO;
 	enum session_outcome outcome;
 	bool is_known_form = id == NULL || hex_is_lower(id, SESSION_ID_LEN);
 	struct err e;
