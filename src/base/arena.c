@@ -121,7 +121,7 @@ arena_free(struct arena *a)
 void *
 arena_alloc(struct arena *a, size_t len)
 {
-	const size_t align = sizeof(max_align_t);
+	const size_t align = _Alignof(max_align_t);
 	struct block *b;
 	size_t room;
 	void *p;

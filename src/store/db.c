@@ -440,6 +440,15 @@ is_ok(const PGresult *res)
  * Statements.
  */
 
+static void
+begin(struct db *db)
+{
+	db->is_retryable = false;
+	/* Why connecting failed is told until it succeeds. */
+	if (db->backoff_ms == 0)
+		db->message[0] = '\0';
+}
+
 static bool
 is_prepared(const struct db *db, const struct db_stmt *s)
 {
@@ -541,8 +550,7 @@ db_run(struct db *db, struct arena *a, const struct db_stmt *s,
 	PGresult *res;
 
 	memset(out, 0, sizeof(*out));
-	db->is_retryable = false;
-	db->message[0] = '\0';
+	begin(db);
 	if (run_once(db, s, params, &res, e) != 0)
 		return -1;
 	if (!is_ok(res) && is_stale(res) && !db->opt.is_pooled &&
@@ -568,8 +576,7 @@ db_script(struct db *db, const char *sql, struct err *e)
 	PGresult *res;
 	int rc = 0;
 
-	db->is_retryable = false;
-	db->message[0] = '\0';
+	begin(db);
 	if (ensure_connected(db, e) != 0)
 		return -1;
 	if (PQsendQuery(db->pg, sql) == 0)
@@ -589,8 +596,7 @@ db_describe(struct db *db, const struct db_stmt *s, struct err *e)
 	PGresult *res;
 	int rc = 0;
 
-	db->is_retryable = false;
-	db->message[0] = '\0';
+	begin(db);
 	if (ensure_connected(db, e) != 0 || prepare(db, s, e) != 0)
 		return -1;
 	if (PQsendDescribePrepared(db->pg, s->name) == 0)
