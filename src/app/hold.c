@@ -18,6 +18,7 @@
  * All streams of a pool see the request that waits.  Each looks again after a
  * random time, so that about one of them gives way.
  */
+#define HOLD_PAUSE_MS  20
 #define HOLD_JITTER_MS 250
 
 static const char *const END_NAMES[] = {
@@ -42,21 +43,25 @@ send_buf(struct app *app, struct buf *b)
 	return rc != 0 ? rc : fcgi_flush(app->fcgi);
 }
 
-/* Whether this stream is the one that gives way to a waiting request. */
+/*
+ * Another request waits, perhaps only for the moment that an idle responder
+ * needs to take it.  Look again: HOLD_YIELDED when it is still there.
+ */
 static bool
-gives_way(struct app *app, int64_t age_ms)
+gives_way(struct app *app, enum hold_end *end)
 {
 	unsigned char r;
-	int pause_ms;
+	int got;
 
-	if (age_ms < HOLD_LEAST_MS)
-		return false;
 	rnd_bytes(&r, 1);
-	pause_ms = r * HOLD_JITTER_MS / 256;
-	if (fcgi_wait(app->fcgi, FCGI_EVENT_GONE | FCGI_EVENT_STOP, pause_ms))
-		return true;
-	return (fcgi_wait(app->fcgi, FCGI_EVENT_WAITING, 0) &
-		       FCGI_EVENT_WAITING) != 0;
+	got = fcgi_wait(app->fcgi, FCGI_EVENT_GONE | FCGI_EVENT_STOP,
+		HOLD_PAUSE_MS + r * HOLD_JITTER_MS / 256);
+	if (got == FCGI_EVENT_NONE)
+		got = fcgi_wait(app->fcgi, FCGI_EVENT_WAITING, 0);
+	*end = got & FCGI_EVENT_GONE ? HOLD_GONE :
+		got & FCGI_EVENT_STOP ? HOLD_STOPPED :
+					HOLD_YIELDED;
+	return got != FCGI_EVENT_NONE;
 }
 
 static int
@@ -72,6 +77,7 @@ hold_stream(struct app *app, struct res *r)
 	int64_t start_ms = clock_mono_ms(), now_ms, quiet_ms = start_ms, age_ms;
 	int64_t end_ms = start_ms + conf->stream_hold_s * 1000;
 	int events, got, wait_ms;
+	enum hold_end end;
 	struct buf b;
 
 	/*
@@ -108,7 +114,7 @@ hold_stream(struct app *app, struct res *r)
 			return HOLD_GONE;
 		if (got & FCGI_EVENT_STOP)
 			return HOLD_STOPPED;
-		if ((got & FCGI_EVENT_WAITING) && gives_way(app, age_ms))
-			return HOLD_YIELDED;
+		if ((got & FCGI_EVENT_WAITING) && gives_way(app, &end))
+			return end;
 	}
 }
