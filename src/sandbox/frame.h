@@ -61,7 +61,7 @@ enum frame_error {
 	FRAME_ERROR_MEMORY,
 	FRAME_ERROR_STACK,
 	FRAME_ERROR_OUTPUT,
-	FRAME_ERROR_REQUEST,  /* the RUN frame was not acceptable */
+	FRAME_ERROR_START,    /* could not begin: the program is untouched */
 	FRAME_ERROR_INTERNAL, /* the engine failed */
 	FRAME_ERROR__MAX
 };

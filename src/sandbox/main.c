@@ -45,6 +45,7 @@ static ucontext_t outer, inner;
 static uint8_t *stack;
 static const char *image;
 static bool is_build_step;
+static bool has_begun; /* the program is being read */
 
 static void
 write_all(const uint8_t *p, size_t len)
@@ -113,6 +114,8 @@ fail(enum frame_error what, const char *message)
 			message != NULL ? message : "out of memory");
 		exit(1);
 	}
+	if (what == FRAME_ERROR_INTERNAL && !has_begun)
+		f.what = FRAME_ERROR_START;
 	f.message = message != NULL ? message : "";
 	f.message_len = strlen(f.message);
 	finish_error(&f);
@@ -251,17 +254,17 @@ run(void)
 
 	why = engine_open(image, &hooks);
 	if (why != NULL)
-		fail(FRAME_ERROR_INTERNAL, why);
+		fail(FRAME_ERROR_START, why);
 	seccomp_close_all();
 
 	read_all(head, sizeof(head));
 	fault = frame_get_header(head, FRAME_FROM_PARENT, 1, &h);
 	if (fault != FRAME_OK)
-		fail(FRAME_ERROR_REQUEST, frame_fault_text(fault));
+		fail(FRAME_ERROR_START, frame_fault_text(fault));
 	read_all(fixed, sizeof(fixed));
 	fault = frame_get_run(fixed, sizeof(fixed), &limits);
 	if (fault != FRAME_OK)
-		fail(FRAME_ERROR_REQUEST, frame_fault_text(fault));
+		fail(FRAME_ERROR_START, frame_fault_text(fault));
 	code_len = h.len - sizeof(fixed);
 
 	why = engine_limit(limits.heap_bytes, limits.stack_bytes);
@@ -273,12 +276,13 @@ run(void)
 		why = seccomp_enter();
 	}
 	if (why != NULL)
-		fail(FRAME_ERROR_INTERNAL, why);
+		fail(FRAME_ERROR_START, why);
 
+	has_begun = true;
 	code = engine_code(code_len);
 	read_all(code, code_len);
 	if (!frame_is_text((const uint8_t *)code, code_len))
-		fail(FRAME_ERROR_REQUEST, frame_fault_text(FRAME_BAD_TEXT));
+		fail(FRAME_ERROR_START, frame_fault_text(FRAME_BAD_TEXT));
 	engine_run(code_len, limits.output_bytes, &end);
 
 	if (!end.is_ok) {
@@ -304,7 +308,7 @@ run_on_large_stack(void)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED
 		|| mprotect(stack, GUARD_BYTES, PROT_NONE) != 0)
-		fail(FRAME_ERROR_INTERNAL, "no memory for the stack");
+		fail(FRAME_ERROR_START, "no memory for the stack");
 	getcontext(&inner);
 	inner.uc_stack.ss_sp = stack;
 	inner.uc_stack.ss_size = STACK_BYTES;

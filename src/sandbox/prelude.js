@@ -348,7 +348,9 @@ function placeOf(e)
 	const m = match(/program\.js:(\d+)(?::(\d+))?/, stack);
 	if (m === null)
 		return null;
-	/* The line before is run's own. */
+	/* The line before is run's own, and the engine's "somewhere". */
+	if (m[1] < 2)
+		return null;
 	return { line: m[1] - 1, column: m[2] === undefined ? 0 : +m[2] };
 }
 
@@ -566,21 +568,73 @@ define("tools", toolsAt(""));
 
 /* From text to a function. */
 
+/*
+ * No regular expression looks at a whole program here: the engine's keep a
+ * state for each character that they may come back to.
+ */
+function isSpace(c)
+{
+	return c === 32 || (c >= 9 && c <= 13) || c === 0xa0 || c === 0xfeff
+		|| c === 0x2028 || c === 0x2029;
+}
+
+/* The index after spaces and comments (and characters of ALSO) from I on. */
+function skip(code, i, also)
+{
+	for (; i < code.length; i++) {
+		if (isSpace(charCodeAt(code, i))
+			|| indexOf(also, code[i]) >= 0)
+			continue;
+		const two = slice(code, i, i + 2);
+		if (two !== "//" && two !== "/*")
+			break;
+		const end = indexOf(code, two === "//" ? "\n" : "*/", i + 2);
+		if (end < 0)
+			return code.length;
+		i = two === "//" ? end : end + 1;
+	}
+	return i;
+}
+
+/* CODE without spaces and semicolons at its end */
+function trimTail(code)
+{
+	let n = code.length;
+	while (n > 0 && (code[n - 1] === ";"
+		|| isSpace(charCodeAt(code, n - 1))))
+		n--;
+	return slice(code, 0, n);
+}
+
 function blank(s)
 {
-	return s.replace(/[^\n]/g, " ");
+	const lines = s.split("\n");
+	for (let i = 0; i < lines.length; i++)
+		lines[i] = " ".repeat(lines[i].length);
+	return lines.join("\n");
 }
 
 /* The text inside a ``` fence, at the lines and columns it had; else null. */
 function unfence(code)
 {
-	const m = match(
-		/(^|\n)([ \t]*(`{3,})[^`\n]*\n)([\s\S]*?)(\n[ \t]*\3[ \t]*(?:\r?\n|$)|$)/,
-		code);
-	if (m === null)
+	if (indexOf(code, "```") < 0)
 		return null;
-	return blank(slice(code, 0, m.index + m[1].length + m[2].length))
-		+ m[4];
+	const lines = code.split("\n");
+	const out = [];
+	let fence = null;
+	for (const l of lines) {
+		if (fence === null) {
+			const m = match(/^[ \t]*(`{3,})[^`]*$/, l);
+			if (m !== null)
+				fence = m[1];
+			out.push("");
+		} else if (l.trim() === fence) {
+			break;
+		} else {
+			out.push(l);
+		}
+	}
+	return fence === null ? null : out.join("\n");
 }
 
 function compileAs(before, code, after)
@@ -595,17 +649,34 @@ function compileAs(before, code, after)
 
 function asExpression(code)
 {
-	const end = code.replace(/[\s;]+$/, "");
+	const end = trimTail(code);
 	if (end === "")
 		return {};
 	const r = compileAs("(async () => (", end, "))");
 	if (r.fn !== undefined)
 		return r;
-	const bare = end.replace(
-		/[\s;]*(?:\/\/[^\n]*|\/\*(?:(?!\*\/)[\s\S])*\*\/)$/, "");
-	if (bare === end || bare === "")
-		return r;
-	return compileAs("(async () => (", bare.replace(/[\s;]+$/, ""), "))");
+	/* A comment at the end may hide a semicolon: `f(); // why` */
+	const cuts = [];
+	if (end.endsWith("*/")) {
+		cuts.push(end.lastIndexOf("/*"));
+	} else {
+		const last = end.lastIndexOf("\n") + 1;
+		for (let i = last; cuts.length < 4; i += 2) {
+			i = end.indexOf("//", i);
+			if (i < 0)
+				break;
+			cuts.push(i);
+		}
+	}
+	for (const cut of cuts) {
+		const bare = trimTail(end.slice(0, cut));
+		if (cut <= 0 || bare === "")
+			continue;
+		const b = compileAs("(async () => (", bare, "))");
+		if (b.fn !== undefined)
+			return b;
+	}
+	return r;
 }
 
 const asBody = (code) => compileAs("(async () => {", code, "})");
@@ -617,13 +688,11 @@ const asBody = (code) => compileAs("(async () => {", code, "})");
  */
 function parse(code)
 {
-	const head = match(
-		/^(?:\s|\/\/[^\n]*\n|\/\*(?:(?!\*\/)[\s\S])*\*\/)*?(export\s+default\b)/,
-		code);
+	const at = skip(code, 0, "");
+	const head = match(/^export\s+default\b/, slice(code, at, at + 200));
 	if (head !== null) {
-		const at = head[0].length - head[1].length;
-		const r = asExpression(slice(code, 0, at) + blank(head[1])
-			+ slice(code, head[0].length));
+		const r = asExpression(slice(code, 0, at) + blank(head[0])
+			+ slice(code, at + head[0].length));
 		if (r.fn !== undefined)
 			return { fn: r.fn, code, call: "whole" };
 	}
@@ -654,10 +723,12 @@ function isProgram(f, code, whole)
 		return false;
 	if (!whole)
 		return true;
-	const rest = slice(code, 0, at) + slice(code, at + text.length);
-	return match(
-		/^(?:[\s();]|export\s+default\b|\/\/[^\n]*(?:\n|$)|\/\*(?:(?!\*\/)[\s\S])*\*\/)*$/,
-		rest) !== null;
+	const before = slice(code, 0, at);
+	let i = skip(before, 0, "(;");
+	const head = match(/^export\s+default\b/, slice(before, i, i + 200));
+	if (head !== null)
+		i = skip(before, i + head[0].length, "(");
+	return i === at && skip(code, at + text.length, ");") === code.length;
 }
 
 const BASE64 = {};
@@ -702,7 +773,7 @@ function originOf(mappings, place)
  * Types in call position read as comparisons in JavaScript: f<T>(x).  Such a
  * program is asked about as TypeScript first.
  */
-const GENERIC_CALL = /[\w$]<[\w$\s,.[\]{}|&:"'<>?]+>\s*\(/;
+const GENERIC_CALL = /[\w$]<[\w$\s,.[\]{}|&:"'<>?]{1,200}>\s{0,9}\(/;
 
 function prepare(code)
 {
@@ -783,13 +854,17 @@ function explainSyntax(unit, code)
 
 /* One run. */
 
-const state = { done: false, ok: false, value: undefined, unit: null,
-	budget: 0, rejected: [] };
+/* Without a prototype: what a program adds to Object's is not to show here. */
+const state = { __proto__: null, done: false, ok: false, value: undefined,
+	unit: null, failure: undefined, budget: 0, rejected: [] };
 
 function run(code, budget)
 {
 	state.budget = budget;
-	code = code.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
+	if (code.startsWith("\ufeff"))
+		code = code.slice(1);
+	if (code.includes("\r"))
+		code = code.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
 	const unit = prepare(code);
 	state.unit = unit;
 	if (unit.fn === undefined) {
@@ -873,7 +948,11 @@ function outcome(v)
 	const w = new Writer(state.budget - reserve);
 	if (!w.value(v, ""))
 		return { ok: 1, has: 0, cut: 0, text: "" };
-	return { ok: 1, has: 1, cut: w.cut ? 1 : 0, text: w.text() };
+	const text = w.text();
+	if (text === "")
+		throw new $.Error("The result cannot be written: the program "
+			+ "changed Array.prototype");
+	return { ok: 1, has: 1, cut: w.cut ? 1 : 0, text };
 }
 
 return run;
