@@ -72,7 +72,7 @@ count_closing_line() {
 make_check() {
 	local rc
 	rc=0
-	sh "$top/tests/sql/run" -- \
+	sh "$top/tests/unit/with-db" \
 		make -C "$1" -j"$jobs" check || rc=$?
 	cat "$1/test-suite.log" || :
 	return $rc
