@@ -102,6 +102,16 @@ install(struct keys *k, struct arena *a, const char *document,
 	return 0;
 }
 
+/* The latest right to fetch was used up AGE_S ago: no waiting for it. */
+static void
+settle(struct keys *k, int64_t age_s)
+{
+	int64_t left_s = k->conf->jwks_min_interval_s - age_s;
+
+	if (left_s > 0)
+		k->wait_ms = clock_mono_ms() + left_s * 1000;
+}
+
 /* Take up what the row has, if it is another version than ours. */
 static int
 look(struct keys *k, struct db *db, struct arena *a, struct err *e)
@@ -110,6 +120,9 @@ look(struct keys *k, struct db *db, struct arena *a, struct err *e)
 
 	if (keyset_find(db, a, k->conf->issuer, &row, e) != 0)
 		return -1;
+	/* Fetched within the interval: nobody can be at it again. */
+	if (row.document != NULL)
+		settle(k, row.document_age_s);
 	if (row.document == NULL || strcmp(row.version, k->version) == 0)
 		return 0;
 	if (install(k, a, row.document, row.version, row.document_age_s, e) !=
@@ -167,7 +180,7 @@ wait_for_others(struct keys *k, struct db *db, struct arena *a, struct err *e)
 
 	if (now < k->wait_ms)
 		return 0;
-	k->wait_ms = now + k->conf->jwks_min_interval_s * 1000;
+	settle(k, 0);
 	snprintf(version, sizeof(version), "%s", k->version);
 	while (clock_mono_ms() < until) {
 		nanosleep(&step, NULL);
@@ -195,6 +208,7 @@ renew(struct keys *k, struct db *db, struct arena *a, struct err *e)
 		return -1;
 	if (!is_ours)
 		return wait_for_others(k, db, a, e);
+	settle(k, 0);
 	if (fetch_set(k, db, a, e) == 0)
 		return 0;
 	log_err(LOG_LEVEL_WARN, "jwks.fetch", e);
