@@ -20,8 +20,12 @@ libcore_a_SOURCES = \
 	src/store/apitoken.c src/store/apitoken.h \
 	src/store/audit.c src/store/audit.h \
 	src/store/db.c src/store/db.h \
+	src/store/drain.c src/store/drain.h \
 	src/store/keyset.c src/store/keyset.h \
+	src/store/listing.c src/store/listing.h \
+	src/store/member.c src/store/member.h \
 	src/store/migration.c src/store/migration.h \
+	src/store/organization.c src/store/organization.h \
 	src/store/session.c src/store/session.h \
 	src/store/sweep.c src/store/sweep.h
 
@@ -68,6 +72,17 @@ mcp_fcgi_LDADD = libmcp.a libcore.a $(FCGI_LIBS) $(CJSON_LIBS) $(JWT_LIBS) \
 mcp_reaper_SOURCES = src/mcp-reaper.c
 mcp_reaper_LDADD = libcore.a $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
 
-mcp_admin_SOURCES = src/mcp-admin.c
+mcp_admin_SOURCES = src/mcp-admin.c \
+	src/admin/admin.c src/admin/admin.h \
+	src/admin/doctor.c src/admin/doctor.h \
+	src/admin/login.c src/admin/login.h \
+	src/admin/members.c src/admin/members.h \
+	src/admin/migrate.c src/admin/migrate.h \
+	src/admin/orgs.c src/admin/orgs.h \
+	src/admin/sessions.c src/admin/sessions.h \
+	src/admin/table.c src/admin/table.h \
+	src/admin/tokens.c src/admin/tokens.h
+mcp_admin_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' \
+	-DSQL_SOURCE_DIR='"$(abs_top_srcdir)/sql"'
 mcp_admin_LDADD = libmcp.a libcore.a $(CJSON_LIBS) $(JWT_LIBS) $(CURL_LIBS) \
 	$(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
