@@ -10,3 +10,21 @@ dist_migrations_DATA = \
 	sql/migrations/0001-tables.sql \
 	sql/migrations/0002-functions.sql \
 	sql/migrations/0003-views.sql
+
+EXTRA_DIST += tests/sql/run tests/sql/concurrency.py \
+	tests/sql/10-structure.sql \
+	tests/sql/20-privileges.sql \
+	tests/sql/30-constraint.sql \
+	tests/sql/40-enter.sql \
+	tests/sql/41-expiry.sql \
+	tests/sql/42-session.sql \
+	tests/sql/50-jwks.sql \
+	tests/sql/60-admin.sql \
+	tests/sql/70-reap.sql \
+	tests/sql/90-readme.sql
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_store
+TESTS += tests/unit/test_store
+tests_unit_test_store_LDADD = $(UNIT_LIBS)
+endif

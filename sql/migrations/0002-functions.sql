@@ -143,6 +143,7 @@ AS $$
                     'created_at', g.created_at,
                     'initialized_at', g.initialized_at) END
         FROM gone g
+        ORDER BY g.session_id -- neighbours in the index
         -- an id can have been taken up again before
         ON CONFLICT (session_id) DO UPDATE SET reason = excluded.reason,
             ended_at = excluded.ended_at,
@@ -528,6 +529,8 @@ DECLARE
     expired_ids text[];
     live_ids text[];
 BEGIN
+    -- A batch lost in a crash is still due, and still refused, afterwards.
+    PERFORM set_config('synchronous_commit', 'off', true);
     -- SKIP LOCKED: two reapers share the queue without waiting, and a
     -- request that holds its row is not waited for either.
     SELECT count(*),

@@ -68,6 +68,9 @@ SELECT throws_ok($$INSERT INTO mcp.session_tombstone (session_id, issuer,
     account_id, organization_id, reason, readopt_until, state) VALUES
     (repeat('c', 64), 'i', 'a', 'o', 'killed', now(), '{}')$$, '23514', NULL,
     'only an idle session may be taken up again');
+SELECT throws_ok($$INSERT INTO mcp.session_tombstone (session_id, issuer,
+    account_id, organization_id, reason) VALUES ('cc', 'i', 'a', 'o',
+    'idle')$$, '23514', NULL, 'a tombstone has an id of the right length');
 SELECT throws_ok($$INSERT INTO mcp.jwks (issuer, document) VALUES ('i',
     '{}')$$, '23514', NULL, 'a key set has a time');
 SELECT throws_ok($$INSERT INTO mcp.audit_event (event, session_hint)
