@@ -77,15 +77,15 @@ spawn(const struct sandbox_limits *l, int fd, pid_t *pid)
 	/* Before 0-2 are opened: FD may be one of them. */
 	rc = posix_spawn_file_actions_adddup2(&actions, fd, FRAME_FD);
 	for (int i = 0; rc == 0 && i < FRAME_FD; i++)
-		rc = posix_spawn_file_actions_addopen(&actions, i, "/dev/null",
-			O_RDWR, 0);
+		rc = posix_spawn_file_actions_addopen(
+			&actions, i, "/dev/null", O_RDWR, 0);
 	if (rc == 0)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions,
-			FRAME_FD + 1);
+		rc = posix_spawn_file_actions_addclosefrom_np(
+			&actions, FRAME_FD + 1);
 	if (rc == 0)
-		rc = posix_spawnattr_setflags(&attr,
-			POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF
-				| POSIX_SPAWN_SETSIGMASK);
+		rc = posix_spawnattr_setflags(
+			&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+				       POSIX_SPAWN_SETSIGMASK);
 	if (rc == 0)
 		rc = posix_spawnattr_setsigdefault(&attr, &all);
 	if (rc == 0)
@@ -114,9 +114,8 @@ crash(struct run *r, const char *detail)
 static void
 fault(struct run *r, enum frame_fault f)
 {
-	crash(r,
-		arena_printf(r->arena, "frame %" PRIu32 ": %s", r->seq,
-			frame_fault_text(f)));
+	crash(r, arena_printf(r->arena, "frame %" PRIu32 ": %s", r->seq,
+			 frame_fault_text(f)));
 }
 
 static void
@@ -126,8 +125,8 @@ add_log(struct run *r, const char *text)
 
 	if (res->log_count == r->log_room) {
 		size_t room = r->log_room == 0 ? 16 : 2 * r->log_room;
-		const char **grown = arena_calloc(r->arena, room,
-			sizeof(*grown));
+		const char **grown =
+			arena_calloc(r->arena, room, sizeof(*grown));
 
 		if (res->log_count > 0)
 			memcpy(grown, res->logs,
@@ -147,8 +146,8 @@ take_log(struct run *r)
 		fault(r, f);
 		return;
 	}
-	if (r->res->log_count >= r->limits->log_lines
-		|| r->frame.len > r->limits->output_bytes - r->log_bytes) {
+	if (r->res->log_count >= r->limits->log_lines ||
+		r->frame.len > r->limits->output_bytes - r->log_bytes) {
 		crash(r, "more console lines than agreed");
 		return;
 	}
@@ -236,12 +235,11 @@ take_frame(struct run *r)
 static void
 take_header(struct run *r)
 {
-	enum frame_fault f = frame_get_header(r->in_head, FRAME_FROM_SANDBOX,
-		++r->seq, &r->frame);
+	enum frame_fault f = frame_get_header(
+		r->in_head, FRAME_FROM_SANDBOX, ++r->seq, &r->frame);
 
-	if (f == FRAME_OK && r->frame.kind == FRAME_RESULT
-		&& r->frame.len > (uint64_t)r->limits->output_bytes
-				+ OUTPUT_SLACK)
+	if (f == FRAME_OK && r->frame.kind == FRAME_RESULT &&
+		r->frame.len > (uint64_t)r->limits->output_bytes + OUTPUT_SLACK)
 		f = FRAME_BAD_LEN;
 	if (f != FRAME_OK) {
 		fault(r, f);
@@ -282,8 +280,8 @@ receive(struct run *r)
 		return;
 	}
 	for (size_t i = 0; i < (size_t)n && !r->has_ended;) {
-		size_t want = r->payload != NULL ? r->frame.len
-						 : FRAME_HEADER_LEN;
+		size_t want =
+			r->payload != NULL ? r->frame.len : FRAME_HEADER_LEN;
 		size_t take = want - r->got;
 
 		if (take > n - i)
@@ -375,9 +373,8 @@ finish(struct run *r, pid_t pid)
 			siginfo_t info = { 0 };
 
 			if (waitid(P_PID, pid, &info,
-				    WEXITED | WNOHANG | WNOWAIT)
-					!= 0
-				|| info.si_pid == pid)
+				    WEXITED | WNOHANG | WNOWAIT) != 0 ||
+				info.si_pid == pid)
 				break;
 			poll(NULL, 0, 2);
 		}
@@ -387,15 +384,15 @@ finish(struct run *r, pid_t pid)
 	while (wait4(pid, &status, 0, &usage) < 0)
 		if (errno != EINTR)
 			return; /* somebody else reaped it */
-	res->cpu_ms = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000
-		+ (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+	res->cpu_ms = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+		      (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
 	if (res->status != SANDBOX_CRASHED || res->detail != NULL)
 		return;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		res->status = SANDBOX_CPU;
 	else if (WIFSIGNALED(status))
-		res->detail = arena_printf(r->arena, "ended by signal %d",
-			WTERMSIG(status));
+		res->detail = arena_printf(
+			r->arena, "ended by signal %d", WTERMSIG(status));
 	else
 		res->detail = arena_printf(r->arena,
 			"exited with status %d and no result",
@@ -449,8 +446,11 @@ sandbox_run(const struct sandbox_limits *limits, const char *code,
 	size_t code_len, int watch_fd, struct arena *a,
 	struct sandbox_result **out, struct err *e)
 {
-	struct run r = { .limits = limits, .arena = a, .watch_fd = watch_fd,
-		.code = code, .code_len = code_len };
+	struct run r = { .limits = limits,
+		.arena = a,
+		.watch_fd = watch_fd,
+		.code = code,
+		.code_len = code_len };
 	const struct frame_run request = {
 		.wall_ms = limits->wall_ms,
 		.cpu_ms = limits->cpu_ms,

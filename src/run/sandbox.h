@@ -35,8 +35,8 @@ struct sandbox_limits {
 	uint32_t wall_ms;
 	uint32_t cpu_ms;
 	uint64_t heap_bytes;
-	uint32_t stack_bytes;	/* half of it, at most 512 KiB, is usable */
-	uint32_t output_bytes;	/* the result; as much again for the console */
+	uint32_t stack_bytes;  /* half of it, at most 512 KiB, is usable */
+	uint32_t output_bytes; /* the result; as much again for the console */
 	uint32_t log_lines;
 };
 
@@ -49,11 +49,11 @@ struct sandbox_result {
 	bool has_started;
 	const char *json; /* NULL: no result */
 	size_t json_len;
-	bool is_cut; /* parts of the result were left out to fit */
+	bool is_cut;	   /* parts of the result were left out to fit */
 	const char **logs; /* "[level] text"; a last line counts the dropped */
 	size_t log_count;
 	uint32_t dropped;
-	const char *message; /* for the client; NULL when completed */
+	const char *message;   /* for the client; NULL when completed */
 	uint32_t line, column; /* of the program, from 1; 0: not known */
 	int64_t wall_ms;
 	int64_t cpu_ms;

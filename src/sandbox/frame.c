@@ -15,8 +15,8 @@ put32(uint8_t *p, uint32_t v)
 static uint32_t
 get32(const uint8_t *p)
 {
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16
-		| (uint32_t)p[3] << 24;
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+	       (uint32_t)p[3] << 24;
 }
 
 void
@@ -117,11 +117,10 @@ frame_get_run(const uint8_t *p, size_t len, struct frame_run *out)
 	out->code_len = len - FRAME_RUN_LEN;
 
 	/* The engine's memory is 32 bits wide and has itself to hold too. */
-	if (out->wall_ms == 0 || out->cpu_ms == 0 || out->heap_bytes == 0
-		|| out->heap_bytes > 3ULL << 30 || out->stack_bytes == 0
-		|| out->output_bytes == 0
-		|| out->output_bytes > FRAME_VALUE_MAX
-		|| out->log_bytes > FRAME_VALUE_MAX)
+	if (out->wall_ms == 0 || out->cpu_ms == 0 || out->heap_bytes == 0 ||
+		out->heap_bytes > 3ULL << 30 || out->stack_bytes == 0 ||
+		out->output_bytes == 0 || out->output_bytes > FRAME_VALUE_MAX ||
+		out->log_bytes > FRAME_VALUE_MAX)
 		return FRAME_BAD_VALUE;
 	if (!frame_is_text(p + FRAME_RUN_LEN, out->code_len))
 		return FRAME_BAD_TEXT;

@@ -54,8 +54,8 @@ enum frame_from { FRAME_FROM_SANDBOX, FRAME_FROM_PARENT };
 
 /* Why a program did not complete. */
 enum frame_error {
-	FRAME_ERROR_SYNTAX,   /* does not parse: nothing of it ran */
-	FRAME_ERROR_SCRIPT,   /* threw, or waits for what never comes */
+	FRAME_ERROR_SYNTAX, /* does not parse: nothing of it ran */
+	FRAME_ERROR_SCRIPT, /* threw, or waits for what never comes */
 	FRAME_ERROR_WALL,
 	FRAME_ERROR_CPU,
 	FRAME_ERROR_MEMORY,
@@ -68,12 +68,12 @@ enum frame_error {
 
 enum frame_fault {
 	FRAME_OK,
-	FRAME_BAD_KIND,	   /* unknown, or not for this direction */
-	FRAME_BAD_LEN,	   /* longer than its kind may be, or too short */
+	FRAME_BAD_KIND, /* unknown, or not for this direction */
+	FRAME_BAD_LEN,	/* longer than its kind may be, or too short */
 	FRAME_BAD_SEQ,
 	FRAME_BAD_RESERVED, /* a field that must be zero is not */
-	FRAME_BAD_VALUE,   /* a field out of its range */
-	FRAME_BAD_TEXT,	   /* not UTF-8, or contains NUL */
+	FRAME_BAD_VALUE,    /* a field out of its range */
+	FRAME_BAD_TEXT,	    /* not UTF-8, or contains NUL */
 	FRAME_BAD_VERSION,
 	FRAME_FAULT__MAX
 };
@@ -122,26 +122,24 @@ void frame_put_header(uint8_t h[FRAME_HEADER_LEN], uint32_t len,
  * text pointers are not looked at.
  */
 void frame_put_run(uint8_t p[FRAME_RUN_LEN], const struct frame_run *r);
-void frame_put_result(uint8_t p[FRAME_RESULT_LEN],
-	const struct frame_result *r);
-void frame_put_error(uint8_t p[FRAME_ERROR_LEN],
-	const struct frame_failure *f);
+void frame_put_result(
+	uint8_t p[FRAME_RESULT_LEN], const struct frame_result *r);
+void frame_put_error(uint8_t p[FRAME_ERROR_LEN], const struct frame_failure *f);
 
 /*
  * Read a header that FROM sent and that must carry number SEQ.  On FRAME_OK
  * OUT->len is within what its kind allows.
  */
-MUST_CHECK enum frame_fault frame_get_header(
-	const uint8_t h[FRAME_HEADER_LEN], enum frame_from from, uint32_t seq,
-	struct frame_header *out);
+MUST_CHECK enum frame_fault frame_get_header(const uint8_t h[FRAME_HEADER_LEN],
+	enum frame_from from, uint32_t seq, struct frame_header *out);
 
 /* Read a payload.  OUT points into P. */
-MUST_CHECK enum frame_fault frame_get_run(const uint8_t *p, size_t len,
-	struct frame_run *out);
-MUST_CHECK enum frame_fault frame_get_result(const uint8_t *p, size_t len,
-	struct frame_result *out);
-MUST_CHECK enum frame_fault frame_get_error(const uint8_t *p, size_t len,
-	struct frame_failure *out);
+MUST_CHECK enum frame_fault frame_get_run(
+	const uint8_t *p, size_t len, struct frame_run *out);
+MUST_CHECK enum frame_fault frame_get_result(
+	const uint8_t *p, size_t len, struct frame_result *out);
+MUST_CHECK enum frame_fault frame_get_error(
+	const uint8_t *p, size_t len, struct frame_failure *out);
 MUST_CHECK enum frame_fault frame_get_log(const uint8_t *p, size_t len);
 
 /* Is it UTF-8 (no surrogates, no overlong forms) without NUL? */

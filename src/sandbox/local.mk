@@ -13,9 +13,12 @@ pkglibexec_PROGRAMS += mcp-sandbox
 mcp_sandbox_SOURCES = \
 	src/sandbox/engine.c src/sandbox/engine.h \
 	src/sandbox/frame.c src/sandbox/frame.h \
+	src/sandbox/image.c src/sandbox/image.h \
+	src/sandbox/imports.c src/sandbox/imports.h \
 	src/sandbox/main.c \
 	src/sandbox/rt.c src/sandbox/rt.h \
-	src/sandbox/seccomp.c src/sandbox/seccomp.h
+	src/sandbox/seccomp.c src/sandbox/seccomp.h \
+	src/sandbox/vm.c src/sandbox/vm.h
 mcp_sandbox_CPPFLAGS = -I$(top_srcdir)/src -I$(top_builddir)/src \
 	-I$(top_builddir) $(HARDEN_CPPFLAGS)
 mcp_sandbox_CFLAGS = -std=gnu11 -fvisibility=hidden $(WARN_CFLAGS) \
@@ -34,8 +37,11 @@ mcp-sandbox.image: mcp-sandbox$(EXEEXT) src/sandbox/prelude.js \
 		$(srcdir)/src/sandbox/prelude.js '$(ENGINE_DIR)/typescript.js'
 	@mv -f $@.tmp $@
 
-src/sandbox/mcp_sandbox-engine.$(OBJEXT): src/sandbox/engine-id.h \
-	src/sandbox/quickjs.h
+src/sandbox/mcp_sandbox-engine.$(OBJEXT): src/sandbox/quickjs.h
+src/sandbox/mcp_sandbox-image.$(OBJEXT): src/sandbox/quickjs.h \
+	src/sandbox/engine-id.h
+src/sandbox/mcp_sandbox-imports.$(OBJEXT): src/sandbox/quickjs.h
+src/sandbox/mcp_sandbox-vm.$(OBJEXT): src/sandbox/quickjs.h
 
 # An image fits exactly one engine, prelude and TypeScript library.
 src/sandbox/engine-id.h: $(ENGINE_DIR)/quickjs.wasm \

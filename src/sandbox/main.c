@@ -20,6 +20,7 @@
 #include <ucontext.h>
 
 #include "sandbox/engine.h"
+#include "sandbox/image.h"
 #include "sandbox/seccomp.h"
 
 /*
@@ -136,8 +137,7 @@ on_timer(int sig)
 {
 	is_late = sig;
 	if (!is_busy)
-		fail(sig == SIGPROF ? FRAME_ERROR_CPU : FRAME_ERROR_WALL,
-			NULL);
+		fail(sig == SIGPROF ? FRAME_ERROR_CPU : FRAME_ERROR_WALL, NULL);
 }
 
 static void
@@ -158,8 +158,8 @@ on_fault(int sig, siginfo_t *info, void *context UNUSED)
 static bool
 on_line(const char *text, size_t len)
 {
-	if (lines >= limits.log_lines || len > limits.log_bytes - line_bytes
-		|| len > FRAME_LOG_MAX) {
+	if (lines >= limits.log_lines || len > limits.log_bytes - line_bytes ||
+		len > FRAME_LOG_MAX) {
 		dropped++;
 		return false;
 	}
@@ -252,7 +252,7 @@ run(void)
 	char *code;
 	size_t code_len;
 
-	why = engine_open(image, &hooks);
+	why = image_open(image, &hooks);
 	if (why != NULL)
 		fail(FRAME_ERROR_START, why);
 	seccomp_close_all();
@@ -286,8 +286,8 @@ run(void)
 	engine_run(code_len, limits.output_bytes, &end);
 
 	if (!end.is_ok) {
-		if (end.failure.what >= FRAME_ERROR__MAX
-			|| end.failure.message_len > FRAME_MESSAGE_MAX)
+		if (end.failure.what >= FRAME_ERROR__MAX ||
+			end.failure.message_len > FRAME_MESSAGE_MAX)
 			fail(FRAME_ERROR_INTERNAL, "the prelude failed");
 		end.failure.dropped = dropped;
 		finish_error(&end.failure);
@@ -306,8 +306,7 @@ run_on_large_stack(void)
 {
 	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (stack == MAP_FAILED
-		|| mprotect(stack, GUARD_BYTES, PROT_NONE) != 0)
+	if (stack == MAP_FAILED || mprotect(stack, GUARD_BYTES, PROT_NONE) != 0)
 		fail(FRAME_ERROR_START, "no memory for the stack");
 	getcontext(&inner);
 	inner.uc_stack.ss_sp = stack;
@@ -325,10 +324,8 @@ main(int argc, char **argv)
 
 	if (argc == 5 && strcmp(argv[1], "--make-image") == 0) {
 		is_build_step = true;
-		return engine_make_image(argv[2], argv[3], argv[4], &hooks)
-				!= 0
-			? 1
-			: 0;
+		return image_make(argv[2], argv[3], argv[4], &hooks) != 0 ? 1
+									  : 0;
 	}
 	if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
 		fprintf(stderr, "mcp-sandbox is started by mcp-fcgi\n");

@@ -86,8 +86,8 @@ wasm_rt_register_func_type(uint32_t param_count, uint32_t result_count, ...)
 	struct func_type *t = &func_types[func_type_count];
 	va_list ap;
 
-	if (func_type_count >= NELEM(func_types)
-		|| param_count + result_count > NELEM(t->types))
+	if (func_type_count >= NELEM(func_types) ||
+		param_count + result_count > NELEM(t->types))
 		trap("too many types in the engine");
 	memset(t, 0, sizeof(*t));
 	t->param_count = param_count;
@@ -107,16 +107,16 @@ wasm_rt_register_func_type(uint32_t param_count, uint32_t result_count, ...)
  * constant offset below 4 GiB, and all of these 8 GiB are ours.
  */
 void
-wasm_rt_allocate_memory(wasm_rt_memory_t *m, uint32_t initial,
-	uint32_t max UNUSED)
+wasm_rt_allocate_memory(
+	wasm_rt_memory_t *m, uint32_t initial, uint32_t max UNUSED)
 {
 	void *p = mmap(NULL, RT_RESERVE, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		trap("no address space for the engine");
-	if (mprotect(p, (size_t)limit_pages * RT_PAGE, PROT_READ | PROT_WRITE)
-		!= 0)
+	if (mprotect(p, (size_t)limit_pages * RT_PAGE,
+		    PROT_READ | PROT_WRITE) != 0)
 		trap("no memory for the engine");
 	m->data = p;
 	m->pages = initial;
@@ -146,8 +146,8 @@ wasm_rt_free_memory(wasm_rt_memory_t *m)
 }
 
 void
-wasm_rt_allocate_funcref_table(wasm_rt_funcref_table_t *t, uint32_t elements,
-	uint32_t max)
+wasm_rt_allocate_funcref_table(
+	wasm_rt_funcref_table_t *t, uint32_t elements, uint32_t max)
 {
 	t->data = calloc(elements, sizeof(*t->data));
 	if (t->data == NULL)

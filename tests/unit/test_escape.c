@@ -325,7 +325,10 @@ test_all_closed(void **state UNUSED)
 int
 main(void)
 {
-#define ATTEMPT(f) { #f, f }
+#define ATTEMPT(f)                                                             \
+	{                                                                      \
+#f, f                                                          \
+	}
 	static const struct {
 		const char *name;
 		void (*fn)(void);

@@ -38,19 +38,19 @@ test_header_both_ways(void **state UNUSED)
 
 	for (size_t i = 0; i < NELEM(rows); i++) {
 		enum frame_from other = rows[i].from == FRAME_FROM_PARENT
-			? FRAME_FROM_SANDBOX
-			: FRAME_FROM_PARENT;
+						? FRAME_FROM_SANDBOX
+						: FRAME_FROM_PARENT;
 
 		frame_put_header(h, rows[i].max, rows[i].kind, 7);
-		assert_int_equal(frame_get_header(h, rows[i].from, 7, &out),
-			FRAME_OK);
+		assert_int_equal(
+			frame_get_header(h, rows[i].from, 7, &out), FRAME_OK);
 		assert_int_equal(out.len, rows[i].max);
 		assert_int_equal(out.kind, rows[i].kind);
 		assert_int_equal(out.seq, 7);
 		assert_int_equal(frame_get_header(h, rows[i].from, 8, &out),
 			FRAME_BAD_SEQ);
-		assert_int_equal(frame_get_header(h, other, 7, &out),
-			FRAME_BAD_KIND);
+		assert_int_equal(
+			frame_get_header(h, other, 7, &out), FRAME_BAD_KIND);
 		frame_put_header(h, rows[i].max + 1, rows[i].kind, 7);
 		assert_int_equal(frame_get_header(h, rows[i].from, 7, &out),
 			FRAME_BAD_LEN);
@@ -69,18 +69,18 @@ test_header_of_unknown_kind(void **state UNUSED)
 	struct frame_header out;
 
 	for (int kind = 0; kind < 256; kind++) {
-		bool known = kind == FRAME_LOG || kind == FRAME_RESULT
-			|| kind == FRAME_ERROR || kind == FRAME_RUN;
+		bool known = kind == FRAME_LOG || kind == FRAME_RESULT ||
+			     kind == FRAME_ERROR || kind == FRAME_RUN;
 
 		if (known)
 			continue;
 		frame_put_header(h, 20, FRAME_LOG, 1);
 		h[4] = kind;
-		assert_int_equal(frame_get_header(h, FRAME_FROM_SANDBOX, 1,
-					 &out),
+		assert_int_equal(
+			frame_get_header(h, FRAME_FROM_SANDBOX, 1, &out),
 			FRAME_BAD_KIND);
-		assert_int_equal(frame_get_header(h, FRAME_FROM_PARENT, 1,
-					 &out),
+		assert_int_equal(
+			frame_get_header(h, FRAME_FROM_PARENT, 1, &out),
 			FRAME_BAD_KIND);
 	}
 }
@@ -95,8 +95,8 @@ test_header_reserved(void **state UNUSED)
 
 		frame_put_header(h, 20, FRAME_LOG, 1);
 		h[i] = 1;
-		assert_int_equal(frame_get_header(h, FRAME_FROM_SANDBOX, 1,
-					 &out),
+		assert_int_equal(
+			frame_get_header(h, FRAME_FROM_SANDBOX, 1, &out),
 			FRAME_BAD_RESERVED);
 	}
 }
@@ -135,7 +135,7 @@ test_run_refused(void **state UNUSED)
 	} rows[] = {
 		{ 0, 2, FRAME_BAD_VERSION },
 		{ 3, 1, FRAME_BAD_VERSION },
-		{ 23, 1, FRAME_BAD_VALUE }, /* heap_bytes 2^56 */
+		{ 23, 1, FRAME_BAD_VALUE },    /* heap_bytes 2^56 */
 		{ 27, 0xff, FRAME_BAD_VALUE }, /* output_bytes */
 		{ 35, 0xff, FRAME_BAD_VALUE }, /* log_bytes */
 		{ 36, 1, FRAME_BAD_RESERVED },
@@ -151,27 +151,28 @@ test_run_refused(void **state UNUSED)
 		frame_put_run(p, &RUN);
 		memcpy(p + FRAME_RUN_LEN, "return 1", 8);
 		p[rows[i].at] = rows[i].value;
-		assert_int_equal(frame_get_run(p, sizeof(p), &out),
-			rows[i].fault);
+		assert_int_equal(
+			frame_get_run(p, sizeof(p), &out), rows[i].fault);
 	}
-	assert_int_equal(frame_get_run(p, FRAME_RUN_LEN - 1, &out),
-		FRAME_BAD_LEN);
+	assert_int_equal(
+		frame_get_run(p, FRAME_RUN_LEN - 1, &out), FRAME_BAD_LEN);
 	zero.wall_ms = 0;
 	frame_put_run(p, &zero);
-	assert_int_equal(frame_get_run(p, FRAME_RUN_LEN, &out),
-		FRAME_BAD_VALUE);
+	assert_int_equal(
+		frame_get_run(p, FRAME_RUN_LEN, &out), FRAME_BAD_VALUE);
 	zero = RUN;
 	zero.heap_bytes = 0;
 	frame_put_run(p, &zero);
-	assert_int_equal(frame_get_run(p, FRAME_RUN_LEN, &out),
-		FRAME_BAD_VALUE);
+	assert_int_equal(
+		frame_get_run(p, FRAME_RUN_LEN, &out), FRAME_BAD_VALUE);
 }
 
 static void
 test_result(void **state UNUSED)
 {
-	const struct frame_result in = { .has_value = true, .is_cut = true,
-		.dropped = 3 };
+	const struct frame_result in = {
+		.has_value = true, .is_cut = true, .dropped = 3
+	};
 	uint8_t p[FRAME_RESULT_LEN + 2];
 	struct frame_result out;
 
@@ -185,32 +186,31 @@ test_result(void **state UNUSED)
 	assert_memory_equal(out.json, "12", 2);
 
 	/* a value where none is, none where one is */
-	assert_int_equal(frame_get_result(p, FRAME_RESULT_LEN, &out),
-		FRAME_BAD_VALUE);
+	assert_int_equal(
+		frame_get_result(p, FRAME_RESULT_LEN, &out), FRAME_BAD_VALUE);
 	p[0] = 0;
-	assert_int_equal(frame_get_result(p, sizeof(p), &out),
-		FRAME_BAD_VALUE);
-	assert_int_equal(frame_get_result(p, FRAME_RESULT_LEN, &out),
-		FRAME_OK);
+	assert_int_equal(frame_get_result(p, sizeof(p), &out), FRAME_BAD_VALUE);
+	assert_int_equal(frame_get_result(p, FRAME_RESULT_LEN, &out), FRAME_OK);
 	p[0] = 2;
-	assert_int_equal(frame_get_result(p, sizeof(p), &out),
-		FRAME_BAD_VALUE);
+	assert_int_equal(frame_get_result(p, sizeof(p), &out), FRAME_BAD_VALUE);
 	p[0] = 1;
 	p[3] = 1;
-	assert_int_equal(frame_get_result(p, sizeof(p), &out),
-		FRAME_BAD_RESERVED);
+	assert_int_equal(
+		frame_get_result(p, sizeof(p), &out), FRAME_BAD_RESERVED);
 	p[3] = 0;
 	p[FRAME_RESULT_LEN] = 0;
 	assert_int_equal(frame_get_result(p, sizeof(p), &out), FRAME_BAD_TEXT);
-	assert_int_equal(frame_get_result(p, FRAME_RESULT_LEN - 1, &out),
-		FRAME_BAD_LEN);
+	assert_int_equal(
+		frame_get_result(p, FRAME_RESULT_LEN - 1, &out), FRAME_BAD_LEN);
 }
 
 static void
 test_error(void **state UNUSED)
 {
 	const struct frame_failure in = { .what = FRAME_ERROR_STACK,
-		.dropped = 1, .line = 70000, .column = 9 };
+		.dropped = 1,
+		.line = 70000,
+		.column = 9 };
 	uint8_t p[FRAME_ERROR_LEN + 4];
 	struct frame_failure out;
 
@@ -225,17 +225,16 @@ test_error(void **state UNUSED)
 	assert_memory_equal(out.message, "deep", 4);
 
 	p[0] = FRAME_ERROR__MAX;
-	assert_int_equal(frame_get_error(p, sizeof(p), &out),
-		FRAME_BAD_VALUE);
+	assert_int_equal(frame_get_error(p, sizeof(p), &out), FRAME_BAD_VALUE);
 	p[0] = 0;
 	p[1] = 1;
-	assert_int_equal(frame_get_error(p, sizeof(p), &out),
-		FRAME_BAD_RESERVED);
+	assert_int_equal(
+		frame_get_error(p, sizeof(p), &out), FRAME_BAD_RESERVED);
 	p[1] = 0;
 	p[FRAME_ERROR_LEN + 3] = 0xe2;
 	assert_int_equal(frame_get_error(p, sizeof(p), &out), FRAME_BAD_TEXT);
-	assert_int_equal(frame_get_error(p, FRAME_ERROR_LEN - 1, &out),
-		FRAME_BAD_LEN);
+	assert_int_equal(
+		frame_get_error(p, FRAME_ERROR_LEN - 1, &out), FRAME_BAD_LEN);
 }
 
 static void
@@ -253,12 +252,12 @@ test_text(void **state UNUSED)
 		{ "\xf4\x8f\xbf\xbf", true },
 		{ "\xed\x9f\xbf\xee\x80\x80", true },
 		{ "\x80", false },
-		{ "\xc0\x80", false },		 /* overlong NUL */
+		{ "\xc0\x80", false }, /* overlong NUL */
 		{ "\xc1\xbf", false },
-		{ "\xe0\x9f\xbf", false },	 /* overlong */
-		{ "\xf0\x8f\xbf\xbf", false },	 /* overlong */
-		{ "\xed\xa0\x80", false },	 /* surrogate */
-		{ "\xf4\x90\x80\x80", false },	 /* beyond U+10FFFF */
+		{ "\xe0\x9f\xbf", false },     /* overlong */
+		{ "\xf0\x8f\xbf\xbf", false }, /* overlong */
+		{ "\xed\xa0\x80", false },     /* surrogate */
+		{ "\xf4\x90\x80\x80", false }, /* beyond U+10FFFF */
 		{ "\xf5\x80\x80\x80", false },
 		{ "\xc3", false },
 		{ "\xe2\x82", false },

@@ -90,12 +90,18 @@ struct row {
 	const char *logs; /* joined by newlines; NULL: none */
 };
 
-#define OK(name, code, json) \
-	{ name, code, SANDBOX_COMPLETED, json, NULL, 0, 0, NULL }
-#define LOGS(name, code, json, logs) \
-	{ name, code, SANDBOX_COMPLETED, json, NULL, 0, 0, logs }
-#define BAD(name, code, line, column, message) \
-	{ name, code, SANDBOX_FAILED, NULL, message, line, column, NULL }
+#define OK(name, code, json)                                                   \
+	{                                                                      \
+		name, code, SANDBOX_COMPLETED, json, NULL, 0, 0, NULL          \
+	}
+#define LOGS(name, code, json, logs)                                           \
+	{                                                                      \
+		name, code, SANDBOX_COMPLETED, json, NULL, 0, 0, logs          \
+	}
+#define BAD(name, code, line, column, message)                                 \
+	{                                                                      \
+		name, code, SANDBOX_FAILED, NULL, message, line, column, NULL  \
+	}
 #define FENCE "```"
 
 static const struct row rows[] = {
@@ -125,35 +131,49 @@ static const struct row rows[] = {
 	OK("null", "return null", "null"),
 	OK("arrow", "() => 6", "6"),
 	OK("async arrow in parentheses", "(async () => { return 7 });", "7"),
-	OK("arrow with a body and a comment", "// go\nasync () => {\n"
-		"  const a = 1\n  return a\n}\n", "1"),
+	OK("arrow with a body and a comment",
+		"// go\nasync () => {\n"
+		"  const a = 1\n  return a\n}\n",
+		"1"),
 	OK("function expression", "(function () { return 8 })", "8"),
 	OK("named function", "function main() { return 9 }", "9"),
-	OK("async named function", "async function main() {\n"
-		"  return await 10\n}\n", "10"),
+	OK("async named function",
+		"async function main() {\n"
+		"  return await 10\n}\n",
+		"10"),
 	OK("function that is not the program's text", "Math.max",
 		"\"[Function: max]\""),
 	OK("called function", "(() => 11)()", "11"),
 	OK("class", "class A {}", "\"[Class: A]\""),
 	OK("export default arrow", "export default async () => 12", "12"),
-	OK("export default function", "export default function main() {\n"
-		"  return 13\n}", "13"),
+	OK("export default function",
+		"export default function main() {\n"
+		"  return 13\n}",
+		"13"),
 	OK("export default value", "export default { a: 1 };", "{\"a\":1}"),
 	OK("export default class", "export default class B {}",
 		"\"[Class: B]\""),
-	OK("export default after statements", "const a = 14;\n"
-		"export default () => a;\n", "14"),
+	OK("export default after statements",
+		"const a = 14;\n"
+		"export default () => a;\n",
+		"14"),
 	OK("fence", FENCE "js\nreturn 15\n" FENCE, "15"),
-	OK("fence in talk", "Here it is:\n\n" FENCE "typescript\n"
-		"const a: number = 16\nreturn a\n" FENCE "\nThat's all.", "16"),
+	OK("fence in talk",
+		"Here it is:\n\n" FENCE "typescript\n"
+		"const a: number = 16\nreturn a\n" FENCE "\nThat's all.",
+		"16"),
 	OK("fence after one word", "Code\n" FENCE "\nreturn 17\n" FENCE, "17"),
 	OK("open fence", FENCE "js\nreturn 18", "18"),
-	OK("fence in a comment is none", "/**\n * " FENCE "\n * no\n * " FENCE
-		"\n */\nreturn 19", "19"),
-	OK("byte order mark and CR LF", "\xef\xbb\xbf" "const a = 20;\r\n"
-		"return a\r\n", "20"),
+	OK("fence in a comment is none",
+		"/**\n * " FENCE "\n * no\n * " FENCE "\n */\nreturn 19", "19"),
+	OK("byte order mark and CR LF",
+		"\xef\xbb\xbf"
+		"const a = 20;\r\n"
+		"return a\r\n",
+		"20"),
 	OK("sloppy mode", "undeclared = 21; return undeclared", "21"),
-	OK("generator, Map, destructuring, spread, regexp", "function* g() {"
+	OK("generator, Map, destructuring, spread, regexp",
+		"function* g() {"
 		"yield* [1, 2] } const [a, ...b] = [...g(), 3];"
 		"return { a, b, m: new Map([['k', 1]]).get('k'),"
 		"r: 'x1y22'.match(/\\d+/g), u: a?.b ?? 'no', n: 2n ** 64n }",
@@ -162,21 +182,30 @@ static const struct row rows[] = {
 
 	/* TypeScript */
 	OK("types", "const a: number = 1; return a as unknown as string", "1"),
-	OK("interface and generics", "interface A<T> { x: T }\n"
+	OK("interface and generics",
+		"interface A<T> { x: T }\n"
 		"type B = A<number> | null;\n"
 		"function f<T extends object>(x: T, y?: B): T { return x }\n"
 		"return f<A<number>>({ x: 2 } satisfies A<number>)",
 		"{\"x\":2}"),
-	OK("generic call that reads as comparisons", "const id = (x) => x;\n"
-		"return id<string>('a')", "\"a\""),
-	OK("comparisons that read as generics", "const a = 1, b = 2, c = 3;\n"
-		"return [a < b, a < b && b > (c)]", "[true,false]"),
-	OK("non-null and enum", "enum E { A, B = 5 }\n"
-		"const o: { v?: number } = { v: E.B };\nreturn o.v!", "5"),
+	OK("generic call that reads as comparisons",
+		"const id = (x) => x;\n"
+		"return id<string>('a')",
+		"\"a\""),
+	OK("comparisons that read as generics",
+		"const a = 1, b = 2, c = 3;\n"
+		"return [a < b, a < b && b > (c)]",
+		"[true,false]"),
+	OK("non-null and enum",
+		"enum E { A, B = 5 }\n"
+		"const o: { v?: number } = { v: E.B };\nreturn o.v!",
+		"5"),
 	OK("typed arrow", "async (): Promise<number> => { return 3 }", "3"),
-	OK("class with modifiers", "class P { constructor(private a: number,"
+	OK("class with modifiers",
+		"class P { constructor(private a: number,"
 		" readonly b = 2) {} sum(): number { return this.a + this.b } }"
-		"\nreturn new P(1).sum()", "3"),
+		"\nreturn new P(1).sum()",
+		"3"),
 
 	/* results */
 	OK("number of no JSON", "[NaN, Infinity, -0, 1e21]",
@@ -189,14 +218,16 @@ static const struct row rows[] = {
 	OK("Set", "new Set([1, 'b'])", "[1,\"b\"]"),
 	OK("Error", "new TypeError('t')",
 		"{\"name\":\"TypeError\",\"message\":\"t\"}"),
-	OK("Error with cause and code", "Object.assign(new Error('t', "
+	OK("Error with cause and code",
+		"Object.assign(new Error('t', "
 		"{ cause: 1 }), { code: 'E' })",
 		"{\"name\":\"Error\",\"message\":\"t\",\"cause\":1,"
 		"\"code\":\"E\"}"),
 	OK("circular", "const o = { a: [] }; o.a.push(o); return o",
 		"{\"a\":[\"[Circular]\"]}"),
 	OK("shared is not circular", "const o = {}; return [o, o]", "[{},{}]"),
-	OK("functions and symbols within", "({ f() {}, s: Symbol('x'), "
+	OK("functions and symbols within",
+		"({ f() {}, s: Symbol('x'), "
 		"a: [() => 1, Symbol('y'), undefined], u: undefined })",
 		"{\"a\":[null,null,null]}"),
 	OK("symbol", "Symbol('x')", "\"Symbol(x)\""),
@@ -212,34 +243,48 @@ static const struct row rows[] = {
 		"[1,\"s\",true]"),
 	OK("toJSON", "({ toJSON(k) { return [k] } })", "[\"\"]"),
 	OK("sparse array", "[1, , 3]", "[1,null,3]"),
-	OK("object without prototype", "Object.assign(Object.create(null), "
-		"{ a: 1 })", "{\"a\":1}"),
+	OK("object without prototype",
+		"Object.assign(Object.create(null), "
+		"{ a: 1 })",
+		"{\"a\":1}"),
 	OK("NUL and lone surrogates", "['a\\0b', '\\ud800', '\\u{1f600}']",
-		"[\"a\xef\xbf\xbd" "b\",\"\xef\xbf\xbd\","
+		"[\"a\xef\xbf\xbd"
+		"b\",\"\xef\xbf\xbd\","
 		"\"\xf0\x9f\x98\x80\"]"),
 	OK("escapes", "'\"\\\\\\n\\u0001'", "\"\\\"\\\\\\n\\u0001\""),
 
 	/* the console */
-	LOGS("levels", "console.log('a', 1, { b: [2] }); console.info('i');"
+	LOGS("levels",
+		"console.log('a', 1, { b: [2] }); console.info('i');"
 		"console.debug(null, undefined); console.warn('w');"
-		"console.error(new TypeError('e')); return 0", "0",
+		"console.error(new TypeError('e')); return 0",
+		"0",
 		"[log] a 1 {\"b\":[2]}\n[info] i\n[debug] null undefined\n"
 		"[warn] w\n[error] TypeError: e (line 1, column 120)"),
-	LOGS("what JSON lacks", "console.log(1n, Symbol('s'), () => 1, "
-		"class A {}, new Map([['a', 1]]))", NULL,
+	LOGS("what JSON lacks",
+		"console.log(1n, Symbol('s'), () => 1, "
+		"class A {}, new Map([['a', 1]]))",
+		NULL,
 		"[log] 1 Symbol(s) [Function: anonymous] [Class: A] "
 		"{\"a\":1}"),
-	LOGS("a getter that throws", "console.log({ get a() { throw "
-		"new Error('no') } })", NULL,
-		"[log] [cannot be shown: no]"),
-	LOGS("rejection without handler", "Promise.reject(new Error('lost'));"
-		" return 1", "1",
+	LOGS("a getter that throws",
+		"console.log({ get a() { throw "
+		"new Error('no') } })",
+		NULL, "[log] [cannot be shown: no]"),
+	LOGS("rejection without handler",
+		"Promise.reject(new Error('lost'));"
+		" return 1",
+		"1",
 		"[error] Unhandled promise rejection: Error: lost "
 		"(line 1, column 20)"),
-	LOGS("a rejection handled later", "const p = Promise.reject(1); "
-		"await null; p.catch(() => {}); return 2", "2", NULL),
-	LOGS("work that is not awaited is finished", "(async () => { await 1; "
-		"console.log('late') })(); return 1", "1", "[log] late"),
+	LOGS("a rejection handled later",
+		"const p = Promise.reject(1); "
+		"await null; p.catch(() => {}); return 2",
+		"2", NULL),
+	LOGS("work that is not awaited is finished",
+		"(async () => { await 1; "
+		"console.log('late') })(); return 1",
+		"1", "[log] late"),
 
 	/* errors of the program */
 	BAD("throw", "\n  throw new Error('boom')", 2, 13, "boom"),
@@ -250,16 +295,24 @@ static const struct row rows[] = {
 	BAD("throw, null", "throw null", 0, 0, "null"),
 	BAD("throw, empty", "throw new Error()", 1, 11, "Error"),
 	BAD("throw after await", "await 1;\nawait 2;\nnull.x", 3, 0, NULL),
-	BAD("throw in a function", "const f = () => {\n  return g.h\n}\n"
-		"let g\nreturn f()", 2, 10, "TypeError"),
-	BAD("throw from the called function", "async () => {\n"
-		"  await 1\n  throw new Error('x')\n}", 3, 13, "x"),
+	BAD("throw in a function",
+		"const f = () => {\n  return g.h\n}\n"
+		"let g\nreturn f()",
+		2, 10, "TypeError"),
+	BAD("throw from the called function",
+		"async () => {\n"
+		"  await 1\n  throw new Error('x')\n}",
+		3, 13, "x"),
 	BAD("rejected", "return Promise.reject(new Error('r'))", 1, 27, "r"),
-	BAD("throw in a fence", "Look:\n" FENCE "js\nconst a = 1\n"
-		"throw new Error('f')\n" FENCE, 4, 11, "f"),
-	BAD("throw in TypeScript", "const a: string = 'x';\n"
+	BAD("throw in a fence",
+		"Look:\n" FENCE "js\nconst a = 1\n"
+		"throw new Error('f')\n" FENCE,
+		4, 11, "f"),
+	BAD("throw in TypeScript",
+		"const a: string = 'x';\n"
 		"function f(b: number): void { throw new Error('ts') }\n"
-		"f(1 as number)", 2, 41, "ts"),
+		"f(1 as number)",
+		2, 41, "ts"),
 	BAD("toJSON throws", "({ toJSON() { throw new Error('tj') } })", 1, 25,
 		"tj"),
 	BAD("syntax", "const a = ;", 1, 11, "SyntaxError"),
@@ -296,37 +349,54 @@ static const struct row rows[] = {
 	BAD("tools itself", "await tools({})", 1, 0, "Tool path missing"),
 	OK("tools is no promise", "await tools; return typeof tools.a.then",
 		"\"undefined\""),
-	OK("queueMicrotask", "let n = 0; queueMicrotask(() => n++); await 0; "
-		"return n", "1"),
-	OK("UTC", "new Date(2020, 0, 1).toISOString() + "
+	OK("queueMicrotask",
+		"let n = 0; queueMicrotask(() => n++); await 0; "
+		"return n",
+		"1"),
+	OK("UTC",
+		"new Date(2020, 0, 1).toISOString() + "
 		"new Date().getTimezoneOffset()",
 		"\"2020-01-01T00:00:00.000Z0\""),
 	OK("the clock runs", "Date.now() > 1.6e12", "true"),
 
 	/* from inside, nothing is outside */
-	OK("Function constructor", "new Function('return this')() === "
-		"globalThis && (0, eval)('1 + 1')", "2"),
-	OK("constructor chain", "console.log.constructor.constructor("
+	OK("Function constructor",
+		"new Function('return this')() === "
+		"globalThis && (0, eval)('1 + 1')",
+		"2"),
+	OK("constructor chain",
+		"console.log.constructor.constructor("
 		"'return typeof compile + typeof line + typeof __ts')()",
 		"\"undefinedundefinedundefined\""),
-	OK("no WebAssembly, no std, no os", "typeof WebAssembly + typeof std "
+	OK("no WebAssembly, no std, no os",
+		"typeof WebAssembly + typeof std "
 		"+ typeof os + typeof scriptArgs",
 		"\"undefinedundefinedundefinedundefined\""),
-	OK("globals", "Object.getOwnPropertyNames(globalThis).filter(n => "
-		"/qjs|std|host|run|native/i.test(n))", "[]"),
-	OK("callers are not seen", "(function f() { return String(f.caller) "
-		"})().includes('prelude')", "false"),
-	OK("prototypes spoilt", "Object.prototype.failure = { ok: 1 };"
+	OK("globals",
+		"Object.getOwnPropertyNames(globalThis).filter(n => "
+		"/qjs|std|host|run|native/i.test(n))",
+		"[]"),
+	OK("callers are not seen",
+		"(function f() { return String(f.caller) "
+		"})().includes('prelude')",
+		"false"),
+	OK("prototypes spoilt",
+		"Object.prototype.failure = { ok: 1 };"
 		"Object.prototype.source = 'x';"
-		"Array.prototype.push = Array.prototype.join = () => { throw 1 };"
+		"Array.prototype.push = Array.prototype.join = () => { throw 1 "
+		"};"
 		"String.prototype.split = RegExp.prototype.exec = "
 		"JSON.stringify = Promise.prototype.then = () => 'spoilt';"
-		"return { a: ['b'] }", "{\"a\":[\"b\"]}"),
-	BAD("prepareStackTrace", "Error.prepareStackTrace = () => "
-		"({ toString() { throw 1 } }); throw new Error('p')", 0, 0,
-		"p"),
-	BAD("message that throws", "throw Object.defineProperty(new Error, "
-		"'message', { get() { throw 1 } })", 1, 0, "cannot be shown"),
+		"return { a: ['b'] }",
+		"{\"a\":[\"b\"]}"),
+	BAD("prepareStackTrace",
+		"Error.prepareStackTrace = () => "
+		"({ toString() { throw 1 } }); throw new Error('p')",
+		0, 0, "p"),
+	BAD("message that throws",
+		"throw Object.defineProperty(new Error, "
+		"'message', { get() { throw 1 } })",
+		1, 0, "cannot be shown"),
 };
 
 static void
@@ -353,10 +423,10 @@ test_row(void **state)
 	if (row->message != NULL && strstr(r->message, row->message) == NULL)
 		fail_msg("message: %s", r->message);
 	if (row->status == SANDBOX_FAILED) {
-		if (r->line != row->line
-			|| (row->column != 0 && r->column != row->column))
-			fail_msg("at %u:%u: %s", r->line, r->column,
-				r->message);
+		if (r->line != row->line ||
+			(row->column != 0 && r->column != row->column))
+			fail_msg(
+				"at %u:%u: %s", r->line, r->column, r->message);
 	} else {
 		assert_null(r->message);
 	}
@@ -494,9 +564,10 @@ test_garbage_is_collected(void **state UNUSED)
 	struct sandbox_result *r;
 
 	l.heap_bytes = 32 << 20;
-	r = run_with(&l, "for (let i = 0; i < 3e5; i++) { const a = {}, b = "
-			"{ a }; a.b = b; a.x = new Array(10).fill(i) }"
-			"return 'done'",
+	r = run_with(&l,
+		"for (let i = 0; i < 3e5; i++) { const a = {}, b = "
+		"{ a }; a.b = b; a.x = new Array(10).fill(i) }"
+		"return 'done'",
 		-1);
 	assert_int_equal(r->status, SANDBOX_COMPLETED);
 }
@@ -515,17 +586,18 @@ test_stack_limits(void **state UNUSED)
 		"const f = () => eval('f()'); f()",
 		"const f = () => new Proxy({}, { get: f }).x; f()",
 		"eval('('.repeat(5000) + '1' + ')'.repeat(5000))",
-		"let s = ''; for (let i = 0; i < 1e5; i++) s += '[';"
-		"JSON.parse(s)",
+		("let s = ''; for (let i = 0; i < 1e5; i++) s += '[';"
+			"JSON.parse(s)"),
 		"new RegExp('(?:'.repeat(1e5))",
-		"let a = []; for (let i = 0; i < 1e5; i++) a = [a];"
-		"return String(a)",
-		"let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {});"
-		"p.x",
-		"let p = {}; for (let i = 0; i < 1e5; i++) "
-		"p = Object.create(new Proxy(p, {})); 'x' in p",
-		"const f = () => Reflect.construct(f2, [], f2); function f2() "
-		"{ f() } f()",
+		("let a = []; for (let i = 0; i < 1e5; i++) a = [a];"
+			"return String(a)"),
+		("let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, "
+			"{});"
+			"p.x"),
+		("let p = {}; for (let i = 0; i < 1e5; i++) "
+			"p = Object.create(new Proxy(p, {})); 'x' in p"),
+		("const f = () => Reflect.construct(f2, [], f2); function f2() "
+			"{ f() } f()"),
 		"const f = () => { [3, 1, 2].sort(f) }; f()",
 	};
 
@@ -559,8 +631,9 @@ test_console_limits(void **state UNUSED)
 	struct sandbox_result *r;
 
 	l.log_lines = 3;
-	r = run_with(&l, "for (let i = 0; i < 10; i++) console.log(i); "
-			 "return 1",
+	r = run_with(&l,
+		"for (let i = 0; i < 10; i++) console.log(i); "
+		"return 1",
 		-1);
 	assert_int_equal(r->status, SANDBOX_COMPLETED);
 	assert_int_equal(r->dropped, 7);
@@ -574,8 +647,9 @@ test_console_limits(void **state UNUSED)
 
 	l.log_lines = 1000;
 	l.output_bytes = 10000;
-	r = run_with(&l, "for (let i = 0; i < 20; i++) "
-			 "console.log('y'.repeat(1000)); return 1",
+	r = run_with(&l,
+		"for (let i = 0; i < 20; i++) "
+		"console.log('y'.repeat(1000)); return 1",
 		-1);
 	assert_int_equal(r->status, SANDBOX_COMPLETED);
 	assert_in_range(r->log_count, 9, 11);
@@ -630,8 +704,8 @@ test_long_results_are_cut(void **state UNUSED)
 		"'\\u0001\"'.repeat(1e6)",
 		"Array.from({ length: 1e5 }, (_, i) => i)",
 		"Array.from({ length: 1e5 }, () => ({ a: ['b', { c: 1 }] }))",
-		"Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => "
-		"['k' + i, i]))",
+		("Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => "
+			"['k' + i, i]))"),
 		"new Array(1e9)",
 		"new Uint8Array(1e6)",
 		"new Map(Array.from({ length: 1e5 }, (_, i) => [i, i]))",
@@ -650,8 +724,8 @@ test_long_results_are_cut(void **state UNUSED)
 			fail_msg("%s: %s (%s)", codes[i],
 				sandbox_status_name(r->status),
 				r->detail ? r->detail : "");
-		if (!r->is_cut || r->json_len > l.output_bytes
-			|| !is_balanced(r->json))
+		if (!r->is_cut || r->json_len > l.output_bytes ||
+			!is_balanced(r->json))
 			fail_msg("%s: %zu bytes, cut %d: %.300s", codes[i],
 				r->json_len, r->is_cut, r->json);
 	}
@@ -765,8 +839,8 @@ say(enum frame_kind kind, const void *p, size_t len)
 	uint8_t h[FRAME_HEADER_LEN];
 
 	frame_put_header(h, len, kind, ++fake_seq);
-	if (write(FRAME_FD, h, sizeof(h)) < 0
-		|| (len > 0 && write(FRAME_FD, p, len) < 0))
+	if (write(FRAME_FD, h, sizeof(h)) < 0 ||
+		(len > 0 && write(FRAME_FD, p, len) < 0))
 		_exit(1);
 }
 
@@ -959,8 +1033,8 @@ fake_surroundings(void)
 		"{\"fds\":%d,\"env\":%d,\"null\":%d,\"group\":%d,"
 		"\"blocked\":%d,\"pipe\":%d}",
 		n, environ[0] != NULL,
-		fstat(0, &st) == 0 && S_ISCHR(st.st_mode) && fstat(2, &st) == 0
-			&& S_ISCHR(st.st_mode),
+		fstat(0, &st) == 0 && S_ISCHR(st.st_mode) &&
+			fstat(2, &st) == 0 && S_ISCHR(st.st_mode),
 		getpgrp() == getpid(), sigismember(&set, SIGUSR2),
 		signal(SIGPIPE, SIG_DFL) == SIG_DFL);
 	if (len > 0)
@@ -1036,9 +1110,8 @@ end_of_sandbox(const void *bytes, size_t len, uint8_t *answer, size_t *n)
 	ssize_t got;
 	pid_t pid;
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-				 fds),
-		0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
@@ -1067,7 +1140,7 @@ test_hostile_parent(void **state UNUSED)
 		uint32_t len;
 		uint8_t kind;
 		uint32_t seq;
-		size_t at; /* this byte of the payload ... */
+		size_t at;     /* this byte of the payload ... */
 		uint8_t value; /* ... becomes this */
 		const char *text;
 	} bad[] = {
@@ -1080,9 +1153,13 @@ test_hostile_parent(void **state UNUSED)
 		{ 52, FRAME_RUN, 1, 23, 9, "field out of range" },
 		{ 52, FRAME_RUN, 1, 50, 0, "text is not UTF-8" },
 	};
-	const struct frame_run request = { .wall_ms = 1000, .cpu_ms = 1000,
-		.stack_bytes = 1 << 20, .heap_bytes = 1 << 20,
-		.output_bytes = 1000, .log_lines = 1, .log_bytes = 1000 };
+	const struct frame_run request = { .wall_ms = 1000,
+		.cpu_ms = 1000,
+		.stack_bytes = 1 << 20,
+		.heap_bytes = 1 << 20,
+		.output_bytes = 1000,
+		.log_lines = 1,
+		.log_bytes = 1000 };
 	uint8_t in[FRAME_HEADER_LEN + FRAME_RUN_LEN + 8], out[4096];
 	struct frame_failure failure;
 	struct frame_header h;
@@ -1097,18 +1174,17 @@ test_hostile_parent(void **state UNUSED)
 		status = end_of_sandbox(in, sizeof(in), out, &n);
 		assert_true(WIFEXITED(status));
 		assert_true(n >= FRAME_HEADER_LEN + FRAME_ERROR_LEN);
-		assert_int_equal(frame_get_header(out, FRAME_FROM_SANDBOX, 1,
-					 &h),
+		assert_int_equal(
+			frame_get_header(out, FRAME_FROM_SANDBOX, 1, &h),
 			FRAME_OK);
 		assert_int_equal(h.kind, FRAME_ERROR);
 		assert_int_equal(frame_get_error(out + FRAME_HEADER_LEN, h.len,
 					 &failure),
 			FRAME_OK);
 		assert_int_equal(failure.what, FRAME_ERROR_START);
-		if (failure.message_len != strlen(bad[i].text)
-			|| memcmp(failure.message, bad[i].text,
-				   failure.message_len)
-				!= 0)
+		if (failure.message_len != strlen(bad[i].text) ||
+			memcmp(failure.message, bad[i].text,
+				failure.message_len) != 0)
 			fail_msg("%zu: %.*s", i, (int)failure.message_len,
 				failure.message);
 	}
