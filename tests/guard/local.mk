@@ -5,6 +5,7 @@ GUARDS = \
 	tests/guard/conf.py \
 	tests/guard/layers.py \
 	tests/guard/registered.py \
+	tests/guard/schema.sh \
 	tests/guard/symbols.py \
 	tests/guard/words.py
 
