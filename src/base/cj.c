@@ -120,6 +120,18 @@ cj_is_string(const struct cJSON *v)
 	return cJSON_IsString(v);
 }
 
+bool
+cj_is_number(const struct cJSON *v)
+{
+	return cJSON_IsNumber(v);
+}
+
+bool
+cj_is_null(const struct cJSON *v)
+{
+	return cJSON_IsNull(v);
+}
+
 const char *
 cj_string(const struct cJSON *v)
 {

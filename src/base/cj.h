@@ -60,6 +60,8 @@ bool cj_get_bool(const struct cJSON *obj, const char *name, bool *out);
 bool cj_is_object(const struct cJSON *v);
 bool cj_is_array(const struct cJSON *v);
 bool cj_is_string(const struct cJSON *v);
+bool cj_is_number(const struct cJSON *v);
+bool cj_is_null(const struct cJSON *v); /* the value; absent is NULL */
 const char *cj_string(const struct cJSON *v); /* NULL when not a string */
 size_t cj_array_len(const struct cJSON *v);
 const struct cJSON *cj_array_at(const struct cJSON *v, size_t i);

@@ -233,6 +233,10 @@ test_get(void **state UNUSED)
 	assert_null(cj_first(cj_get(v, "o")));
 	assert_null(cj_first(cj_get(v, "s")));
 	assert_true(cj_is_object(v) && !cj_is_array(v) && !cj_is_string(v));
+	assert_true(cj_is_number(cj_get(v, "i")));
+	assert_false(cj_is_number(cj_get(v, "s")));
+	assert_true(cj_is_null(cj_get(v, "n")));
+	assert_false(cj_is_null(cj_get(v, "absent")));
 	assert_false(cj_is_object(NULL));
 	assert_null(cj_string(NULL));
 	arena_free(a);
