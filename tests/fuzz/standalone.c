@@ -21,11 +21,13 @@ replay(const char *dir, const char *name)
 {
 	uint8_t *data = NULL;
 	size_t len = 0, cap = 0, n;
-	char path[4096];
+	char *path;
 	FILE *f;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return -1;
 	f = fopen(path, "rb");
+	free(path);
 	if (f == NULL)
 		return -1;
 	do {
