@@ -52,7 +52,7 @@ struct db_options {
 	bool is_pooled; /* PgBouncer transaction mode */
 	int64_t statement_timeout_ms; /* 0: none, nor a limit on our side */
 	int64_t lock_timeout_ms;      /* 0: none */
-	int64_t connect_timeout_s;    /* 0: 5; name look-ups come on top */
+	int64_t connect_timeout_s;    /* 0: 5; all hosts, no name look-up */
 };
 
 /* OPTIONS is copied; its strings must outlive the handle.  No connection yet. */
