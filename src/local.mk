@@ -21,6 +21,7 @@ libcore_a_SOURCES = \
 	src/store/audit.c src/store/audit.h \
 	src/store/db.c src/store/db.h \
 	src/store/drain.c src/store/drain.h \
+	src/store/health.c src/store/health.h \
 	src/store/keyset.c src/store/keyset.h \
 	src/store/listing.c src/store/listing.h \
 	src/store/member.c src/store/member.h \
@@ -74,14 +75,19 @@ mcp_reaper_LDADD = libcore.a $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
 
 mcp_admin_SOURCES = src/mcp-admin.c \
 	src/admin/admin.c src/admin/admin.h \
+	src/admin/authcheck.c src/admin/authcheck.h \
+	src/admin/dbcheck.c src/admin/dbcheck.h \
 	src/admin/doctor.c src/admin/doctor.h \
 	src/admin/login.c src/admin/login.h \
 	src/admin/members.c src/admin/members.h \
 	src/admin/migrate.c src/admin/migrate.h \
+	src/admin/options.c src/admin/options.h \
 	src/admin/orgs.c src/admin/orgs.h \
+	src/admin/report.c src/admin/report.h \
 	src/admin/sessions.c src/admin/sessions.h \
 	src/admin/table.c src/admin/table.h \
-	src/admin/tokens.c src/admin/tokens.h
+	src/admin/tokens.c src/admin/tokens.h \
+	src/admin/webcheck.c src/admin/webcheck.h
 mcp_admin_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' \
 	-DSQL_SOURCE_DIR='"$(abs_top_srcdir)/sql"'
 mcp_admin_LDADD = libmcp.a libcore.a $(CJSON_LIBS) $(JWT_LIBS) $(CURL_LIBS) \

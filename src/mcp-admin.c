@@ -2,13 +2,12 @@
 /* mcp-admin: what an administrator does by hand.  See mcp-admin(8). */
 #include "base/compat.h"
 
-#include <getopt.h>
-
 #include "admin/admin.h"
 #include "admin/doctor.h"
 #include "admin/login.h"
 #include "admin/members.h"
 #include "admin/migrate.h"
+#include "admin/options.h"
 #include "admin/orgs.h"
 #include "admin/sessions.h"
 #include "admin/tokens.h"
@@ -86,55 +85,6 @@ usage(FILE *f)
 		f);
 }
 
-/* -1 to go on, else the exit status.  An option is a bit of admin.given. */
-static int
-options_parse(int argc, char **argv, struct admin *ad)
-{
-	static const struct option LONG[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "database", required_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "json", no_argument, NULL, 256 },
-		{ "all", no_argument, NULL, 257 },
-		{ "check", no_argument, NULL, 258 },
-		{ "dir", required_argument, NULL, 259 },
-		{ "name", required_argument, NULL, 260 },
-		{ "ttl", required_argument, NULL, 261 },
-		{ "org", required_argument, NULL, 262 },
-		{ "account", required_argument, NULL, 263 },
-		{ "limit", required_argument, NULL, 264 },
-		{ "revoke", no_argument, NULL, 265 },
-		{ "external", no_argument, NULL, 266 },
-		{ "workers", required_argument, NULL, 267 },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char **values[] = { NULL, NULL, NULL, &ad->dir, &ad->name,
-		&ad->ttl, &ad->org, &ad->account, &ad->limit, NULL, NULL,
-		&ad->workers };
-	int c;
-
-	while ((c = getopt_long(argc, argv, "c:d:hV", LONG, NULL)) != -1) {
-		if (c >= 256) {
-			ad->given |= 1u << (c - 256);
-			if (values[c - 256] != NULL)
-				*values[c - 256] = optarg;
-			continue;
-		}
-		if (c == 'c')
-			ad->file = optarg;
-		else if (c == 'd') /* counts before the file */
-			setenv("MCP_FCGI_ADMIN_DATABASE", optarg, 1);
-		else if (c == 'h')
-			return usage(stdout), ADMIN_OK;
-		else if (c == 'V')
-			return puts("mcp-admin " PACKAGE_VERSION), ADMIN_OK;
-		else
-			return usage(stderr), ADMIN_USAGE;
-	}
-	return -1;
-}
-
 /* NULL, after a message, when the command line names none. */
 static const struct verb *
 verb_find(struct admin *ad, char **argv, int n, int *skip)
@@ -205,8 +155,19 @@ main(int argc, char **argv)
 	const struct verb *v;
 	int status, skip;
 
-	if ((status = options_parse(argc, argv, &ad)) != -1)
-		return status;
+	switch (options_parse(argc, argv, &ad)) {
+	case OPTIONS_OK:
+		break;
+	case OPTIONS_HELP:
+		usage(stdout);
+		return ADMIN_OK;
+	case OPTIONS_VERSION:
+		puts("mcp-admin " PACKAGE_VERSION);
+		return ADMIN_OK;
+	case OPTIONS_BAD:
+		usage(stderr);
+		return ADMIN_USAGE;
+	}
 	log_open("mcp-admin", LOG_TARGET_STDERR, LOG_LEVEL_ERR);
 	ad.arena = arena_new(ARENA_BYTES_MAX);
 	status = ADMIN_USAGE;

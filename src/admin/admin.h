@@ -17,20 +17,20 @@ struct err;
 
 enum { ADMIN_OK, ADMIN_FAILED, ADMIN_USAGE, ADMIN_NOT_FOUND };
 
-/* Options, as bits of admin.given and of what a verb allows. */
+/* Options, as bits of admin.given and of what a verb allows; no character. */
 enum {
-	ADMIN_OPT_JSON = 1 << 0,
-	ADMIN_OPT_ALL = 1 << 1,
-	ADMIN_OPT_CHECK = 1 << 2,
-	ADMIN_OPT_DIR = 1 << 3,
-	ADMIN_OPT_NAME = 1 << 4,
-	ADMIN_OPT_TTL = 1 << 5,
-	ADMIN_OPT_ORG = 1 << 6,
-	ADMIN_OPT_ACCOUNT = 1 << 7,
-	ADMIN_OPT_LIMIT = 1 << 8,
-	ADMIN_OPT_REVOKE = 1 << 9,
-	ADMIN_OPT_EXTERNAL = 1 << 10,
-	ADMIN_OPT_WORKERS = 1 << 11
+	ADMIN_OPT_JSON = 1 << 8,
+	ADMIN_OPT_ALL = 1 << 9,
+	ADMIN_OPT_CHECK = 1 << 10,
+	ADMIN_OPT_DIR = 1 << 11,
+	ADMIN_OPT_NAME = 1 << 12,
+	ADMIN_OPT_TTL = 1 << 13,
+	ADMIN_OPT_ORG = 1 << 14,
+	ADMIN_OPT_ACCOUNT = 1 << 15,
+	ADMIN_OPT_LIMIT = 1 << 16,
+	ADMIN_OPT_REVOKE = 1 << 17,
+	ADMIN_OPT_EXTERNAL = 1 << 18,
+	ADMIN_OPT_WORKERS = 1 << 19
 };
 
 struct admin {

@@ -136,7 +136,6 @@ curl_prepare(struct fetch *f)
 	SET(CURLOPT_CONNECTTIMEOUT_MS, (long)f->timeout_ms);
 	SET(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)f->max_bytes);
 	SET(CURLOPT_MAXCONNECTS, 4L);
-	SET(CURLOPT_USERAGENT, "mcp-fcgi/" PACKAGE_VERSION);
 #undef SET
 	return bad ? -1 : 0;
 }
@@ -226,9 +225,10 @@ failure(const struct fetch *f, CURLcode rc, struct err *e)
 }
 
 static struct curl_slist *
-headers_build(struct arena *a, const struct fetch_request *req)
+headers_build(
+	struct arena *a, const struct fetch_request *req, const char *json)
 {
-	const char *line[2];
+	const char *line[3];
 	struct curl_slist *list = NULL, *longer;
 	size_t i, n = 0;
 
@@ -237,6 +237,8 @@ headers_build(struct arena *a, const struct fetch_request *req)
 	if (req->bearer != NULL)
 		line[n++] = arena_printf(
 			a, "Authorization: Bearer %s", req->bearer);
+	if (json != NULL)
+		line[n++] = "Content-Type: application/json";
 	for (i = 0; i < n; i++) {
 		if ((longer = curl_slist_append(list, line[i])) == NULL) {
 			curl_slist_free_all(list);
@@ -247,11 +249,32 @@ headers_build(struct arena *a, const struct fetch_request *req)
 	return list;
 }
 
-int
-fetch_get(struct fetch *f, struct arena *a, const struct fetch_request *req,
-	struct fetch_response *out, struct err *e)
+/* What the last request did set, this one sets too. */
+static CURLcode
+request_set(
+	struct fetch *f, const struct fetch_request *req, const char *json)
+{
+	const char *agent = req->user_agent != NULL ?
+		req->user_agent : "mcp-fcgi/" PACKAGE_VERSION;
+	CURLcode rc;
+
+	rc = curl_easy_setopt(f->curl, CURLOPT_USERAGENT, agent);
+	if (rc == CURLE_OK && json == NULL)
+		rc = curl_easy_setopt(f->curl, CURLOPT_HTTPGET, 1L);
+	if (rc == CURLE_OK && json != NULL)
+		rc = curl_easy_setopt(f->curl, CURLOPT_COPYPOSTFIELDS, json);
+	if (rc == CURLE_OK)
+		rc = curl_easy_setopt(f->curl, CURLOPT_URL, req->url);
+	return rc;
+}
+
+/* JSON NULL: GET. */
+static int
+perform(struct fetch *f, struct arena *a, const struct fetch_request *req,
+	const char *json, struct fetch_response *out, struct err *e)
 {
 	struct curl_slist *headers;
+	struct curl_header *challenge;
 	const char *type = NULL;
 	long status = 0;
 	CURLcode rc;
@@ -261,13 +284,13 @@ fetch_get(struct fetch *f, struct arena *a, const struct fetch_request *req,
 		return -1;
 	if (req->bearer != NULL && strpbrk(req->bearer, "\r\n") != NULL)
 		return err_set(e, ERR_INVALID, NULL, "line feed in a token");
-	if ((headers = headers_build(a, req)) == NULL)
+	if ((headers = headers_build(a, req, json)) == NULL)
 		return err_set(e, ERR_INTERNAL, NULL, "out of memory");
 
 	f->is_refused = f->is_too_long = false;
 	body_release(f);
 	curl_easy_setopt(f->curl, CURLOPT_HTTPHEADER, headers);
-	rc = curl_easy_setopt(f->curl, CURLOPT_URL, req->url);
+	rc = request_set(f, req, json);
 	if (rc == CURLE_OK)
 		rc = curl_easy_perform(f->curl);
 	if (rc != CURLE_OK) {
@@ -281,6 +304,10 @@ fetch_get(struct fetch *f, struct arena *a, const struct fetch_request *req,
 	out->body =
 		arena_memdup(a, f->body != NULL ? f->body : "", f->body_len);
 	out->content_type = arena_strdup(a, type != NULL ? type : "");
+	out->authenticate = "";
+	if (curl_easy_header(f->curl, "WWW-Authenticate", 0, CURLH_HEADER, -1,
+		    &challenge) == CURLHE_OK)
+		out->authenticate = arena_strdup(a, challenge->value);
 	ret = 0;
 out:
 	/* The list holds the bearer: libcurl must not keep a pointer to it. */
@@ -288,4 +315,18 @@ out:
 	curl_slist_free_all(headers);
 	body_release(f);
 	return ret;
+}
+
+int
+fetch_get(struct fetch *f, struct arena *a, const struct fetch_request *req,
+	struct fetch_response *out, struct err *e)
+{
+	return perform(f, a, req, NULL, out, e);
+}
+
+int
+fetch_post(struct fetch *f, struct arena *a, const struct fetch_request *req,
+	const char *json, struct fetch_response *out, struct err *e)
+{
+	return perform(f, a, req, json, out, e);
 }

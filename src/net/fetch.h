@@ -31,6 +31,7 @@ struct fetch_request {
 	const char *url;
 	const char *bearer; /* NULL: none; never logged */
 	const char *accept; /* NULL: application/json */
+	const char *user_agent; /* NULL: ours; "": none */
 };
 
 struct fetch_response {
@@ -38,6 +39,7 @@ struct fetch_response {
 	const char *body; /* in the arena, NUL after body_len bytes */
 	size_t body_len;
 	const char *content_type; /* "" when absent */
+	const char *authenticate; /* WWW-Authenticate, "" when absent */
 };
 
 /* Fails with ERR_INVALID for a bad CIDR.  Keeps connections open between
@@ -54,5 +56,10 @@ void fetch_free(struct fetch *f);
 MUST_CHECK int fetch_get(struct fetch *f, struct arena *a,
 	const struct fetch_request *req, struct fetch_response *out,
 	struct err *e);
+
+/* POST of JSON, otherwise the same.  For mcp-admin doctor. */
+MUST_CHECK int fetch_post(struct fetch *f, struct arena *a,
+	const struct fetch_request *req, const char *json,
+	struct fetch_response *out, struct err *e);
 
 #endif
