@@ -36,21 +36,22 @@ struct image_header {
 
 static const uint8_t image_id[IMAGE_ID_LEN] = ENGINE_ID;
 
+/* The contents of NAME, or NULL after a message.  The caller frees. */
 static char *
 read_file(const char *name, size_t *len)
 {
-	FILE *f = fopen(name, "r");
+	AUTO_FILE *f = fopen(name, "r");
 	struct stat st;
-	char *p;
+	char *p = NULL;
 
-	if (f == NULL || fstat(fileno(f), &st) != 0 ||
-		(p = malloc(st.st_size + 1)) == NULL) {
+	if (f != NULL && fstat(fileno(f), &st) == 0)
+		p = malloc(st.st_size + 1);
+	if (p == NULL) {
 		fprintf(stderr, "%s: %s\n", name, strerror(errno));
-		exit(1);
+		return NULL;
 	}
 	*len = fread(p, 1, st.st_size, f);
 	p[*len] = '\0';
-	fclose(f);
 	return p;
 }
 
@@ -63,6 +64,8 @@ load_script(const char *name)
 	uint32_t at, v;
 
 	text = read_file(name, &len);
+	if (text == NULL)
+		return 0;
 	at = vm_put_text(text, len);
 	v = vm_eval(at, len, "prelude.js");
 	Z_quickjsZ_wasm_free(&vm_q, at);

@@ -28,6 +28,7 @@ for (const name of ["compile", "line", "drop", "refused", "__ts"])
 
 const apply = Reflect.apply;
 const uncurry = (f) => (self, ...args) => apply(f, self, args);
+const hasOwn = uncurry(Object.prototype.hasOwnProperty);
 const stringify = JSON.stringify;
 const { keys, getPrototypeOf, defineProperty } = Object;
 const isArray = Array.isArray;
@@ -43,6 +44,9 @@ const join = uncurry(Array.prototype.join);
 const then = uncurry(Promise.prototype.then);
 const mapForEach = uncurry(Map.prototype.forEach);
 const setForEach = uncurry(Set.prototype.forEach);
+const setHas = uncurry(Set.prototype.has), setAdd = uncurry(Set.prototype.add);
+const mapSet = uncurry(Map.prototype.set),
+	mapDelete = uncurry(Map.prototype.delete);
 const regexpText = uncurry(RegExp.prototype.toString);
 const regexpExec = RegExp.prototype.exec;
 const numberText = uncurry(Number.prototype.toString);
@@ -220,6 +224,7 @@ class Writer {
 	members(names, get)
 	{
 		let some = false;
+		const seen = new $.Set();
 		this.put("{");
 		for (let i = 0; i < names.length; i++) {
 			if (this.left <= 0) {
@@ -230,9 +235,14 @@ class Writer {
 			}
 			/* Write the name, take it back if there is no value. */
 			const mark = this.out.length, left = this.left;
+			/* Names that clean() makes equal stay different. */
+			let name = clean(names[i]);
+			if (setHas(seen, name))
+				name += "#" + i;
+			setAdd(seen, name);
 			if (some)
 				this.put(",");
-			this.string(names[i]);
+			this.string(name);
 			this.put(":");
 			if (this.value(get(i), names[i])) {
 				some = true;
@@ -397,14 +407,13 @@ function messageOf(e)
 	text = typeof text === "string" ? text : str(text);
 	if (name === "ReferenceError") {
 		const m = match(/^'?([\w$]+)'? is not defined$/, text);
-		if (m !== null && apply(hasOwn, absent, [m[1]]))
+		if (m !== null && hasOwn(absent, m[1]))
 			text += ": " + absent[m[1]];
 	}
 	if (name === "Error")
 		return text || "Error";
 	return text ? name + ": " + text : name;
 }
-const hasOwn = Object.prototype.hasOwnProperty;
 
 function isOutOfMemory(e)
 {
@@ -445,7 +454,8 @@ function failure(what, e, place)
 		f.what = STACK;
 	} else {
 		try {
-			f.text = clean(cutText(messageOf(e), MAX_MESSAGE));
+			f.text = clean(cutText(messageOf(e), MAX_MESSAGE))
+				|| "The program threw an empty string";
 		} catch {
 			f.text = "The program threw a value that cannot be "
 				+ "shown";
@@ -471,7 +481,7 @@ function show(v)
 	}
 	try {
 		if (v instanceof $.Error) {
-			const at = placeOf(v);
+			const at = locate(v);
 			const text = v.name + ": " + v.message;
 			return at === null ? text : text + " (line " + at.line
 				+ ", column " + at.column + ")";
@@ -769,6 +779,14 @@ function originOf(mappings, place)
 	return best === null ? place : best;
 }
 
+function mappingsOf(unit)
+{
+	if (unit.mappings === undefined)
+		unit.mappings = typescript(unit.source, true)
+			.sourceMap.mappings;
+	return unit.mappings;
+}
+
 /*
  * Types in call position read as comparisons in JavaScript: f<T>(x).  Such a
  * program is asked about as TypeScript first.
@@ -829,8 +847,7 @@ function explainSyntax(unit, code)
 	let place = unit.place !== undefined ? unit.place : placeOf(error);
 	if (place !== null && unit.place === undefined
 		&& unit.source !== undefined)
-		place = originOf(typescript(unit.source, true)
-			.sourceMap.mappings, place);
+		place = originOf(mappingsOf(unit), place);
 	const f = failure(SYNTAX, error, place);
 	if (place === null)
 		return f;
@@ -856,7 +873,8 @@ function explainSyntax(unit, code)
 
 /* Without a prototype: what a program adds to Object's is not to show here. */
 const state = { __proto__: null, done: false, ok: false, value: undefined,
-	unit: null, failure: undefined, budget: 0, rejected: [] };
+	unit: null, failure: undefined, budget: 0,
+	rejected: new Map() };
 
 function run(code, budget)
 {
@@ -889,23 +907,17 @@ function run(code, budget)
 
 /* Called for every rejection without a handler, and when one comes late. */
 run.rejection = (promise, reason, isHandled) => {
-	const list = state.rejected;
-	if (!isHandled) {
-		list[list.length] = { promise, reason };
-		return;
-	}
-	for (let i = 0; i < list.length; i++)
-		if (list[i].promise === promise)
-			list[i].promise = null;
+	if (isHandled)
+		mapDelete(state.rejected, promise);
+	else
+		mapSet(state.rejected, promise, reason);
 };
 
 run.end = () => {
 	if (state.failure !== undefined)
 		return state.failure;
-	for (let i = 0; i < state.rejected.length; i++)
-		if (state.rejected[i].promise !== null)
-			print("error", ["Unhandled promise rejection:",
-				state.rejected[i].reason]);
+	mapForEach(state.rejected, (reason) =>
+		print("error", ["Unhandled promise rejection:", reason]));
 	if (!state.done)
 		return { ok: 0, what: SCRIPT, line: 0, column: 0, text:
 			"The program waits for a promise that nothing will "
@@ -923,20 +935,20 @@ run.end = () => {
 /* E came out of the program although errors do not: the engine's own. */
 run.uncaught = (e) => scriptFailure(e);
 
-function scriptFailure(e)
+/* The place of E in the text as the user wrote it. */
+function locate(e)
 {
-	const unit = state.unit === null ? {} : state.unit;
-	let place = placeOf(e);
-	if (place !== null && unit.source !== undefined) {
-		try {
-			place = originOf(typescript(unit.source, true)
-				.sourceMap.mappings, place);
-		} catch {
-			/* The program spoilt what the library needs. */
-		}
+	const place = placeOf(e), unit = state.unit;
+	if (place === null || unit === null || !hasOwn(unit, "source"))
+		return place;
+	try {
+		return originOf(mappingsOf(unit), place);
+	} catch {
+		return place; /* the program spoilt what the library needs */
 	}
-	return failure(SCRIPT, e, place);
 }
+
+const scriptFailure = (e) => failure(SCRIPT, e, locate(e));
 
 function outcome(v)
 {

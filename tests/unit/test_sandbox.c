@@ -251,6 +251,8 @@ static const struct row rows[] = {
 		"[\"a\xef\xbf\xbd"
 		"b\",\"\xef\xbf\xbd\","
 		"\"\xf0\x9f\x98\x80\"]"),
+	OK("names that become equal", "({ 'a\\0': 1, 'a\\ufffd': 2 })",
+		"{\"a\xef\xbf\xbd\":1,\"a\xef\xbf\xbd#1\":2}"),
 	OK("escapes", "'\"\\\\\\n\\u0001'", "\"\\\"\\\\\\n\\u0001\""),
 
 	/* the console */
@@ -277,6 +279,9 @@ static const struct row rows[] = {
 		"1",
 		"[error] Unhandled promise rejection: Error: lost "
 		"(line 1, column 20)"),
+	LOGS("an error in TypeScript", "const a: number = 1; const b: string ="
+		" 'x'; console.log(new Error('t'))", NULL,
+		"[log] Error: t (line 1, column 61)"),
 	LOGS("a rejection handled later",
 		"const p = Promise.reject(1); "
 		"await null; p.catch(() => {}); return 2",
@@ -292,6 +297,7 @@ static const struct row rows[] = {
 		"RangeError: far"),
 	BAD("throw, string", "throw 'text'", 0, 0, "text"),
 	BAD("throw, object", "throw { code: 5 }", 0, 0, "{\"code\":5}"),
+	BAD("throw, nothing to say", "throw ''", 0, 0, "empty string"),
 	BAD("throw, null", "throw null", 0, 0, "null"),
 	BAD("throw, empty", "throw new Error()", 1, 11, "Error"),
 	BAD("throw after await", "await 1;\nawait 2;\nnull.x", 3, 0, NULL),
