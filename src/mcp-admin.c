@@ -119,6 +119,9 @@ fail(const struct admin *ad, const struct err *e)
 	admin_note("%s", e->detail);
 	if (*said != '\0' && strstr(e->detail, said) == NULL)
 		admin_note("the database says: %s", said);
+	if (strstr(e->detail, "42501") != NULL) /* privilege */
+		admin_note("admin_database, or -d, must name a role of the "
+			   "group mcp_admin");
 	return admin_status(e);
 }
 
