@@ -4,6 +4,7 @@
 GUARDS = \
 	tests/guard/conf.py \
 	tests/guard/events.py \
+	tests/guard/events.py \
 	tests/guard/layers.py \
 	tests/guard/registered.py \
 	tests/guard/schema.sh \
