@@ -28,6 +28,8 @@ tests_unit_test_dblive_LDADD = $(UNIT_LIBS)
 tests_unit_test_err_LDADD = $(UNIT_LIBS)
 tests_unit_test_hex_LDADD = $(UNIT_LIBS)
 tests_unit_test_log_LDADD = $(UNIT_LIBS)
+tests_unit_test_log_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=syslog,--wrap=__syslog_chk
 
 # All objects of the archives: a statement that no test calls is walked too.
 tests_unit_test_dbstmt_LDFLAGS = $(AM_LDFLAGS) \

@@ -5,12 +5,41 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <syslog.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
 
 static char line[8192];
+
+/* Which of the two libc's header calls depends on the build's hardening. */
+void __wrap_syslog(int priority, const char *fmt, ...) PRINTF(2, 3);
+void __wrap___syslog_chk(int priority, int flag, const char *fmt, ...)
+	PRINTF(3, 4);
+static int last_priority = -1;
+
+void
+__wrap_syslog(int priority, const char *fmt, ...)
+{
+	va_list ap;
+
+	last_priority = priority;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+}
+
+void
+__wrap___syslog_chk(int priority, int flag UNUSED, const char *fmt, ...)
+{
+	va_list ap;
+
+	last_priority = priority;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+}
 
 /* What FN writes to standard error, without the time and process in front. */
 static const char *
@@ -160,6 +189,18 @@ test_level(void **state UNUSED)
 }
 
 static void
+test_syslog(void **state UNUSED)
+{
+	log_open("test", LOG_TARGET_SYSLOG, LOG_LEVEL_INFO);
+	with_value("%s%n a");
+	assert_string_equal(line, "level=warn ev=test.event k=\"%s%n a\"");
+	assert_int_equal(last_priority, LOG_WARNING);
+	with_pairs(NULL);
+	assert_int_equal(last_priority, LOG_ERR);
+	log_open("test", LOG_TARGET_STDERR, LOG_LEVEL_INFO);
+}
+
+static void
 test_num(void **state UNUSED)
 {
 	const char *a = log_num(1), *b = log_num(LLONG_MIN);
@@ -190,6 +231,7 @@ main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_err),
 		cmocka_unit_test(test_level),
+		cmocka_unit_test(test_syslog),
 		cmocka_unit_test(test_num),
 		cmocka_unit_test(test_closed),
 	};
