@@ -336,6 +336,10 @@ function nameOf(v)
 {
 	if (typeof v === "symbol")
 		return str(v);
+	/* A tool has no text, and asking for it would be a call. */
+	const path = toolPath(v);
+	if (path !== undefined)
+		return path === "" ? "[tools]" : "[tools." + path + "]";
 	const isClass = match(/^class\b/, functionText(v)) !== null;
 	const name = typeof v.name === "string" ? v.name : "";
 	return (isClass ? "[Class: " : "[Function: ")
@@ -473,13 +477,12 @@ function show(v)
 		return v;
 	case "undefined":
 		return "undefined";
-	case "function":
-	case "symbol":
-		return nameOf(v);
 	case "bigint":
 		return str(v);
 	}
 	try {
+		if (typeof v === "function" || typeof v === "symbol")
+			return nameOf(v);
 		if (v instanceof $.Error) {
 			const at = locate(v);
 			const text = v.name + ": " + v.message;
@@ -549,11 +552,17 @@ for (const [name, text] of [
 		throw new $.Error(name + text);
 	} }[name]);
 
+const toolPaths = new WeakMap();
+const weakGet = uncurry(WeakMap.prototype.get),
+	weakSet = uncurry(WeakMap.prototype.set);
+const toolPath = (v) => weakGet(toolPaths, v);
+
 function toolsAt(path)
 {
-	return new $.Proxy(function () {}, {
+	const tool = new $.Proxy(() => {}, {
 		get(target, key) {
-			if (typeof key !== "string" || key === "then")
+			if (typeof key !== "string" || key === "then"
+				|| key === "toJSON")
 				return undefined;
 			return toolsAt(path === "" ? key : path + "." + key);
 		},
@@ -573,6 +582,8 @@ function toolsAt(path)
 			return undefined;
 		},
 	});
+	weakSet(toolPaths, tool, path);
+	return tool;
 }
 define("tools", toolsAt(""));
 
@@ -638,11 +649,15 @@ function unfence(code)
 			if (m !== null)
 				fence = m[1];
 			out.push("");
-		} else if (l.trim() === fence) {
-			break;
-		} else {
-			out.push(l);
+			continue;
 		}
+		const t = l.trimEnd();
+		if (t.endsWith(fence)
+			&& t.indexOf("`") === t.length - fence.length) {
+			out.push(t.slice(0, -fence.length));
+			break;
+		}
+		out.push(l);
 	}
 	return fence === null ? null : out.join("\n");
 }
@@ -727,6 +742,8 @@ function parse(code)
 /* Is F written in the program; is it, but for parentheses, all of it? */
 function isProgram(f, code, whole)
 {
+	if (toolPath(f) !== undefined)
+		return false;
 	const text = functionText(f);
 	const at = indexOf(code, text);
 	if (at < 0 || match(/^class\b/, text) !== null)

@@ -6,7 +6,8 @@
 #ifndef SANDBOX_RT_H
 #define SANDBOX_RT_H
 
-#define RT_RESERVE (8ULL << 30)
+/* 4 GiB of addresses, as much again of offsets, and the width of an access */
+#define RT_RESERVE ((8ULL << 30) + 65536)
 
 /* ON_TRAP must not return. */
 void rt_init(void (*on_trap)(const char *message));

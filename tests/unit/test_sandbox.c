@@ -164,6 +164,7 @@ static const struct row rows[] = {
 		"16"),
 	OK("fence after one word", "Code\n" FENCE "\nreturn 17\n" FENCE, "17"),
 	OK("open fence", FENCE "js\nreturn 18", "18"),
+	OK("fence closed on the last line", FENCE "js\nreturn 18" FENCE, "18"),
 	OK("fence in a comment is none",
 		"/**\n * " FENCE "\n * no\n * " FENCE "\n */\nreturn 19", "19"),
 	OK("byte order mark and CR LF",
@@ -355,6 +356,15 @@ static const struct row rows[] = {
 	BAD("tools itself", "await tools({})", 1, 0, "Tool path missing"),
 	OK("tools is no promise", "await tools; return typeof tools.a.then",
 		"\"undefined\""),
+	OK("tools is empty", "const k = []; for (const n in tools) k.push(n); "
+		"return [k, Object.keys(tools), 'x' in tools, tools.a, "
+		"JSON.stringify({ tools })]",
+		"[[],[],false,null,\"{}\"]"),
+	LOGS("tools can be shown", "console.log(tools, tools.a)", NULL,
+		"[log] [tools] [tools.a]"),
+	OK("a tool is not called by naming it", "tools.a.b", "\"[tools.a.b]\""),
+	BAD("tools cannot be changed", "'use strict'; tools.a = 1", 1, 0,
+		"cannot be changed"),
 	OK("queueMicrotask",
 		"let n = 0; queueMicrotask(() => n++); await 0; "
 		"return n",
