@@ -93,10 +93,12 @@ is_silent() {
 		"http://127.0.0.1:$1/mcp"
 }
 
-# Nothing that a demo started is left.
+# Nothing that a demo started is left. The pattern is in a file, not in the
+# command line of grep itself.
 leaves_nothing() {
-	! grep -lF "$MCP_DEMO_RUNS/" /proc/[0-9]*/cmdline 2>/dev/null |
-		grep -v "/proc/$$/" | grep .
+	echo "$MCP_DEMO_RUNS/" >"$build/logs/demo-pattern"
+	! grep -lF -f "$build/logs/demo-pattern" /proc/[0-9]*/cmdline \
+		2>/dev/null
 }
 
 stop() { "$top/bootstrap" stop "$@"; }
