@@ -48,7 +48,15 @@ BEGIN
         mcp.jwks_find(text),
         mcp.jwks_claim(text, boolean, integer),
         mcp.jwks_save(text, boolean, text),
-        mcp.jwks_fail(text, text)
+        mcp.jwks_fail(text, text),
+        mcp.tool_find(text, text),
+        mcp.tool_listed(text),
+        mcp.tool_search(text, text, text, integer, integer),
+        mcp.source_inventory(text),
+        mcp.secret_find(text, text),
+        mcp.upstream_find(text, bigint),
+        mcp.upstream_save(text, bigint, text, text),
+        mcp.upstream_drop(text, bigint, text)
         TO mcp_responder;
 
     GRANT EXECUTE ON FUNCTION
@@ -86,6 +94,40 @@ BEGIN
     GRANT SELECT, INSERT (event, issuer, account_id, organization_id,
             session_hint, detail)
         ON mcp.audit_event TO mcp_admin;
+    -- The catalogue is theirs.  Columns that follow from others are not.
+    GRANT SELECT, DELETE,
+        INSERT (organization_id, name, kind, title, config, is_enabled),
+        UPDATE (name, title, config, is_enabled, refreshed_at)
+        ON mcp.source TO mcp_admin;
+    GRANT SELECT, DELETE,
+        INSERT (source_id, organization_id, source_name, name, title,
+            description, input_schema, output_schema, annotations,
+            definition, is_listed, is_enabled, needs_approval,
+            approval_text),
+        UPDATE (title, description, input_schema, output_schema, annotations,
+            definition, is_listed, is_enabled, needs_approval, approval_text,
+            updated_at)
+        ON mcp.tool TO mcp_admin;
+    GRANT SELECT, DELETE,
+        INSERT (organization_id, pattern, action, position, note),
+        UPDATE (pattern, action, position, note)
+        ON mcp.tool_policy TO mcp_admin;
+    GRANT SELECT ON mcp.catalog_version TO mcp_admin;
+    GRANT SELECT (source_id, protocol_version, updated_at), DELETE
+        ON mcp.upstream_session TO mcp_admin;
+    -- Changes of secrets are audited, so they go through functions.
+    GRANT SELECT (organization_id, name, key_id, updated_at)
+        ON mcp.secret TO mcp_admin;
+    GRANT EXECUTE ON FUNCTION
+        mcp.tool_import(bigint, json),
+        mcp.tool_find(text, text),
+        mcp.tool_search(text, text, text, integer, integer),
+        mcp.source_inventory(text),
+        mcp.secret_find(text, text),
+        mcp.secret_save(text, text, text, bytea),
+        mcp.secret_rotate(text, text, bytea, text, bytea),
+        mcp.secret_remove(text, text)
+        TO mcp_admin;
     GRANT EXECUTE ON FUNCTION
         mcp.kill_session(text),
         mcp.revoke_account(text, text),

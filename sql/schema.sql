@@ -67,6 +67,53 @@ $$;
 
 COMMENT ON FUNCTION mcp.audit_write(p_event text, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_detail jsonb) IS 'Append an audit event';
 
+CREATE FUNCTION mcp.catalog_bump(p_organization_ids text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO mcp.catalog_version AS v (organization_id, version)
+        SELECT o, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+        FROM unnest(p_organization_ids) o
+        ORDER BY o -- two that change several must not deadlock
+        ON CONFLICT (organization_id) DO UPDATE
+            SET version = greatest(v.version + 1, excluded.version);
+    UPDATE mcp.catalog_version v SET listed = n.listed
+        FROM (SELECT o, (SELECT count(*) FROM mcp.tool t
+                JOIN mcp.source s USING (source_id)
+                WHERE t.organization_id = o AND t.is_listed
+                    AND t.is_enabled AND s.is_enabled
+                    AND mcp.policy_action(o, t.path)
+                        IS DISTINCT FROM 'block') AS listed
+            FROM unnest(p_organization_ids) o) n
+        WHERE v.organization_id = n.o AND v.listed <> n.listed;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.catalog_bump(p_organization_ids text[]) IS 'Give these organisations'' catalogues another version, count what is listed';
+
+CREATE FUNCTION mcp.catalog_changed() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        PERFORM mcp.catalog_bump(ARRAY(
+            SELECT DISTINCT organization_id FROM new_row));
+    ELSIF TG_OP = 'DELETE' THEN
+        PERFORM mcp.catalog_bump(ARRAY(
+            SELECT DISTINCT organization_id FROM old_row));
+    ELSE
+        PERFORM mcp.catalog_bump(ARRAY(
+            SELECT organization_id FROM old_row
+            UNION SELECT organization_id FROM new_row));
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.catalog_changed() IS 'Trigger of source, tool and tool_policy: catalog_bump';
+
 CREATE FUNCTION mcp.drain() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -84,7 +131,7 @@ $$;
 
 COMMENT ON FUNCTION mcp.drain() IS 'End every session; clients initialize anew. Returns how many';
 
-CREATE FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text) RETURNS record
+CREATE FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -206,6 +253,11 @@ BEGIN
         client_capabilities := ses.client_capabilities;
         is_initialized := ses.initialized_at IS NOT NULL;
     END IF;
+    SELECT v.version, v.listed INTO catalog_version, listed_tools
+        FROM mcp.catalog_version v
+        WHERE v.organization_id = enter.organization_id;
+    catalog_version := coalesce(catalog_version, 0);
+    listed_tools := coalesce(listed_tools, 0);
 
     IF p_token_sha256 IS NOT NULL THEN
         IF tok.last_used_at IS NULL
@@ -221,7 +273,19 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text) IS 'Admit one request; always one row. p_session_id NULL: no session is meant. p_token_sha256 given: the principal is the token''s. p_membership: sql (rows decide), yes, no (decided elsewhere). outcome: ok, bad_token, expired_token, not_member (the caller''s own session is ended), no_session (unknown, ended or expired; end_reason if it was the caller''s), foreign (audited, untouched)';
+COMMENT ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) IS 'Admit one request; always one row. p_session_id NULL: no session is meant. p_token_sha256 given: the principal is the token''s. p_membership: sql (rows decide), yes, no (decided elsewhere). outcome: ok, bad_token, expired_token, not_member (the caller''s own session is ended), no_session (unknown, ended or expired; end_reason if it was the caller''s), foreign (audited, untouched). With ok: the catalogue''s version and the number of tools in tools/list, 0 without one';
+
+CREATE FUNCTION mcp.is_similar(a text, b text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (a OPERATOR(mcp_trgm.%) b);
+
+COMMENT ON FUNCTION mcp.is_similar(a text, b text) IS 'Operator % of pg_trgm, wherever it is installed; inlined';
+
+CREATE FUNCTION mcp.is_word_similar(word text, words text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN (word OPERATOR(mcp_trgm.<%) words);
+
+COMMENT ON FUNCTION mcp.is_word_similar(word text, words text) IS 'Operator <% of pg_trgm, wherever it is installed; inlined';
 
 CREATE FUNCTION mcp.jwks_claim(p_issuer text, p_is_metadata boolean, p_min_interval_s integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -340,6 +404,24 @@ END
 $_$;
 
 COMMENT ON FUNCTION mcp.kill_session(p_session_id text) IS 'End one session, named by its id or a unique beginning of at least 8 characters; false: there is none';
+
+CREATE FUNCTION mcp.policy_action(p_organization_id text, p_path text) RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT p.action FROM mcp.tool_policy p
+    WHERE p.organization_id = p_organization_id
+        AND mcp.policy_matches(p.pattern, p_path)
+    ORDER BY p.position, p.tool_policy_id LIMIT 1
+$$;
+
+COMMENT ON FUNCTION mcp.policy_action(p_organization_id text, p_path text) IS 'approve, require_approval or block by the first policy that matches; NULL: none does, tool.needs_approval decides';
+
+CREATE FUNCTION mcp.policy_matches(pattern text, path text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((pattern = '*'::text) OR (pattern = path) OR (("right"(pattern, 2) = '.*'::text) AND ((path = "left"(pattern, '-2'::integer)) OR starts_with(path, "left"(pattern, '-1'::integer)))));
+
+COMMENT ON FUNCTION mcp.policy_matches(pattern text, path text) IS 'true: the pattern of a policy matches the path';
 
 CREATE FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -466,6 +548,97 @@ CREATE FUNCTION mcp.schema_version() RETURNS integer
 $$;
 
 COMMENT ON FUNCTION mcp.schema_version() IS 'Number of the last migration; programs refuse another than their own';
+
+CREATE FUNCTION mcp.search_item(p_path text, p_name text, p_title text, p_description text, p_source_name text, p_score numeric) RETURNS json
+    LANGUAGE sql IMMUTABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT json_strip_nulls(json_build_object('path', p_path, 'name', p_name,
+        'title', p_title,
+        'description', CASE WHEN length(p_description) > 500
+            THEN left(p_description, 499) || U&'\2026'
+            ELSE p_description END,
+        'sourceId', p_source_name, 'score', p_score))
+$$;
+
+COMMENT ON FUNCTION mcp.search_item(p_path text, p_name text, p_title text, p_description text, p_source_name text, p_score numeric) IS 'One item of tool_search';
+
+CREATE FUNCTION mcp.search_token(p_word text) RETURNS tsquery
+    LANGUAGE sql IMMUTABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT string_agg(DISTINCT '''' || replace(replace(w, '\', '\\'),
+        '''', '''''') || ''':*', ' | ')::tsquery
+    FROM unnest(ARRAY[p_word]
+        || ts_lexize('pg_catalog.english_stem', p_word)) w
+    WHERE w <> ''
+$$;
+
+COMMENT ON FUNCTION mcp.search_token(p_word text) IS 'Text search query for one word of mcp.words and its English stem';
+
+CREATE FUNCTION mcp.secret_find(p_organization_id text, p_name text, OUT key_id text, OUT sealed bytea) RETURNS SETOF record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT s.key_id, s.sealed FROM mcp.secret s
+    WHERE s.organization_id = p_organization_id AND s.name = p_name
+$$;
+
+COMMENT ON FUNCTION mcp.secret_find(p_organization_id text, p_name text, OUT key_id text, OUT sealed bytea) IS 'The sealed envelope of a secret; no row: there is none';
+
+CREATE FUNCTION mcp.secret_remove(p_organization_id text, p_name text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM mcp.secret s
+        WHERE s.organization_id = p_organization_id AND s.name = p_name;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM mcp.audit_write('secret.removed', NULL, NULL, p_organization_id,
+        NULL, jsonb_build_object('name', p_name));
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.secret_remove(p_organization_id text, p_name text) IS 'Remove a secret; false: there is none. Audited';
+
+CREATE FUNCTION mcp.secret_rotate(p_organization_id text, p_name text, p_old_sealed bytea, p_key_id text, p_sealed bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE mcp.secret s
+        SET key_id = p_key_id, sealed = p_sealed, updated_at = now()
+        WHERE s.organization_id = p_organization_id AND s.name = p_name
+            AND s.sealed = p_old_sealed;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.secret_rotate(p_organization_id text, p_name text, p_old_sealed bytea, p_key_id text, p_sealed bytea) IS 'Put an envelope sealed with another key in place of this one; false: the secret has been set or removed meanwhile';
+
+CREATE FUNCTION mcp.secret_save(p_organization_id text, p_name text, p_key_id text, p_sealed bytea) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    is_new boolean;
+BEGIN
+    INSERT INTO mcp.secret AS s (organization_id, name, key_id, sealed)
+        VALUES (p_organization_id, p_name, p_key_id, p_sealed)
+        ON CONFLICT (organization_id, name) DO UPDATE
+            SET key_id = excluded.key_id, sealed = excluded.sealed,
+                updated_at = now()
+        RETURNING s.xmax = 0 INTO is_new;
+    PERFORM mcp.audit_write('secret.set', NULL, NULL, p_organization_id,
+        NULL, jsonb_build_object('name', p_name, 'key_id', p_key_id));
+    RETURN is_new;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.secret_save(p_organization_id text, p_name text, p_key_id text, p_sealed bytea) IS 'Add or replace a secret; true: it is new. Audited';
 
 CREATE FUNCTION mcp.session_bury(p_session_ids text[], p_reason text) RETURNS bigint
     LANGUAGE sql SECURITY DEFINER
@@ -613,6 +786,27 @@ $$;
 
 COMMENT ON FUNCTION mcp.session_readopt(p_session_id text, p_issuer text, p_account_id text, p_organization_id text) IS 'Make the session of this tombstone live again, if its owner asks in time';
 
+CREATE FUNCTION mcp.similarity(a text, b text) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN mcp_trgm.similarity(a, b);
+
+COMMENT ON FUNCTION mcp.similarity(a text, b text) IS 'similarity() of pg_trgm, wherever it is installed; inlined';
+
+CREATE FUNCTION mcp.source_inventory(p_organization_id text) RETURNS TABLE(name text, title text, kind text, tools bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT s.name, s.title, s.kind, count(*)
+    FROM mcp.source s JOIN mcp.tool t USING (source_id)
+    WHERE s.organization_id = p_organization_id
+        AND s.is_enabled AND t.is_enabled
+        AND mcp.policy_action(p_organization_id, t.path)
+            IS DISTINCT FROM 'block'
+    GROUP BY s.source_id ORDER BY s.name
+$$;
+
+COMMENT ON FUNCTION mcp.source_inventory(p_organization_id text) IS 'Namespaces with tools that can be seen, and how many; by name';
+
 CREATE FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -624,6 +818,340 @@ CREATE FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigin
 $$;
 
 COMMENT ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) IS 'Record a finished run of the reaper';
+
+CREATE FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t record;
+    p record;
+BEGIN
+    SELECT x.*, s.kind, s.config, s.is_enabled AS is_source_enabled
+        INTO t FROM mcp.tool x JOIN mcp.source s USING (source_id)
+        WHERE x.organization_id = p_organization_id AND x.path = p_path;
+    IF FOUND AND t.is_enabled AND t.is_source_enabled THEN
+        SELECT y.action, y.pattern INTO p FROM mcp.tool_policy y
+            WHERE y.organization_id = p_organization_id
+                AND mcp.policy_matches(y.pattern, p_path)
+            ORDER BY y.position, y.tool_policy_id LIMIT 1;
+        path := t.path;
+        policy_pattern := p.pattern;
+        IF p.action = 'block' THEN
+            outcome := 'blocked';
+            RETURN;
+        END IF;
+        outcome := 'ok';
+        tool_id := t.tool_id;
+        source_id := t.source_id;
+        kind := t.kind;
+        source_name := t.source_name;
+        name := t.name;
+        title := t.title;
+        description := t.description;
+        config := t.config;
+        definition := t.definition;
+        input_schema := t.input_schema;
+        output_schema := t.output_schema;
+        annotations := t.annotations;
+        action := coalesce(p.action, CASE WHEN t.needs_approval
+            THEN 'require_approval' ELSE 'approve' END);
+        approval_text := t.approval_text;
+    ELSE
+        outcome := 'not_found';
+        suggestions := array_to_json(mcp.tool_suggest(p_organization_id,
+            p_path, 5));
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) IS 'A tool by its path; always one row. outcome: ok, with action approve or require_approval and the pattern of the policy that says so (NULL: tool.needs_approval); blocked; not_found (unknown or disabled), with up to five suggestions as a JSON array';
+
+CREATE FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint, OUT removed bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    s record;
+BEGIN
+    SELECT x.organization_id, x.name INTO s FROM mcp.source x
+        WHERE x.source_id = p_source_id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such source';
+    END IF;
+    DELETE FROM mcp.tool t WHERE t.source_id = p_source_id
+        AND t.name NOT IN (SELECT e ->> 'name'
+            FROM json_array_elements(p_tools) e);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    WITH put AS (
+        INSERT INTO mcp.tool AS t (source_id, organization_id, source_name,
+            name, title, description, input_schema, output_schema,
+            annotations, definition, is_listed, needs_approval, approval_text)
+        SELECT p_source_id, s.organization_id, s.name, e ->> 'name',
+            e ->> 'title', e ->> 'description',
+            coalesce(e -> 'input_schema', '{"type":"object"}'),
+            CASE WHEN json_typeof(e -> 'output_schema') <> 'null'
+                THEN e -> 'output_schema' END,
+            coalesce(e -> 'annotations', '{}'),
+            coalesce((e -> 'definition')::text::jsonb, '{}'),
+            coalesce((e ->> 'is_listed')::boolean, false),
+            coalesce((e ->> 'needs_approval')::boolean, false),
+            e ->> 'approval_text'
+        FROM json_array_elements(p_tools) e
+        ON CONFLICT (source_id, name) DO UPDATE
+            SET title = excluded.title,
+                description = excluded.description,
+                input_schema = excluded.input_schema,
+                output_schema = excluded.output_schema,
+                annotations = excluded.annotations,
+                definition = excluded.definition,
+                needs_approval = excluded.needs_approval,
+                approval_text = excluded.approval_text,
+                updated_at = now()
+            WHERE (t.title, t.description, t.input_schema::text,
+                    t.output_schema::text, t.annotations::text, t.definition,
+                    t.needs_approval, t.approval_text)
+                IS DISTINCT FROM (excluded.title, excluded.description,
+                    excluded.input_schema::text,
+                    excluded.output_schema::text,
+                    excluded.annotations::text, excluded.definition,
+                    excluded.needs_approval, excluded.approval_text)
+        RETURNING t.xmax = 0 AS is_added
+    )
+    SELECT count(*) FILTER (WHERE is_added),
+            count(*) FILTER (WHERE NOT is_added)
+        INTO added, changed FROM put;
+    UPDATE mcp.source x SET refreshed_at = now()
+        WHERE x.source_id = p_source_id;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint, OUT removed bigint) IS 'Make these the tools of a source: a JSON array of objects with the columns of mcp.tool. Others of the source go; is_listed and is_enabled of those that stay are kept';
+
+CREATE FUNCTION mcp.tool_listed(p_organization_id text) RETURNS TABLE(path text, title text, description text, input_schema text, output_schema text, annotations text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT t.path, t.title, t.description, t.input_schema, t.output_schema,
+        t.annotations
+    FROM mcp.tool t JOIN mcp.source s USING (source_id)
+    WHERE t.organization_id = p_organization_id AND t.is_listed
+        AND t.is_enabled AND s.is_enabled
+        AND mcp.policy_action(p_organization_id, t.path)
+            IS DISTINCT FROM 'block'
+    ORDER BY t.path
+$$;
+
+COMMENT ON FUNCTION mcp.tool_listed(p_organization_id text) IS 'Tools of tools/list: listed, enabled, not blocked; by path';
+
+CREATE FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    q text := left(mcp.words(left(p_query, 512)), 256);
+    ns text := nullif(mcp.words(left(p_namespace, 256)), '') || ' ';
+    tokens tsquery[];
+    any_token tsquery;
+    needed integer;
+    has_block boolean := EXISTS (SELECT FROM mcp.tool_policy p
+        WHERE p.organization_id = p_organization_id AND p.action = 'block');
+BEGIN
+    items := '[]';
+    total := 0;
+    IF coalesce(q, '') = '' THEN
+        IF ns IS NULL THEN
+            RETURN;
+        END IF;
+        SELECT count(*),
+                coalesce(json_agg(h.item ORDER BY h.path)
+                    FILTER (WHERE h.item IS NOT NULL), '[]')
+            INTO total, items
+            FROM (SELECT t.path, CASE WHEN row_number() OVER (ORDER BY t.path)
+                    BETWEEN p_offset::bigint + 1
+                        AND p_offset::bigint + p_limit
+                    THEN mcp.search_item(t.path, t.name, t.title,
+                        t.description, t.source_name, 0) END AS item
+                FROM mcp.tool t JOIN mcp.source s USING (source_id)
+                WHERE t.organization_id = p_organization_id
+                    AND starts_with(t.words || ' ', ns)
+                    AND t.is_enabled AND s.is_enabled
+                    AND (NOT has_block OR mcp.policy_action(
+                        p_organization_id, t.path)
+                        IS DISTINCT FROM 'block')) h;
+        RETURN;
+    END IF;
+
+    -- Words that say nothing ("the") do not count unless there are no others.
+    SELECT array_agg(mcp.search_token(w.word) ORDER BY w.n) INTO tokens
+        FROM (SELECT u.word, min(u.n) AS n,
+                ts_lexize('pg_catalog.english_stem', u.word) = '{}'
+                    AS is_stop,
+                bool_and(ts_lexize('pg_catalog.english_stem', u.word) = '{}')
+                    OVER () AS are_all_stop
+            FROM unnest(string_to_array(q, ' ')) WITH ORDINALITY u (word, n)
+            GROUP BY u.word ORDER BY 2 LIMIT 12) w
+        WHERE NOT w.is_stop OR w.are_all_stop;
+    any_token := (SELECT string_agg('(' || k::text || ')', ' | ')::tsquery
+        FROM unnest(tokens) k);
+    -- All of one or two words, three fifths of more.
+    needed := CASE WHEN cardinality(tokens) <= 2 THEN cardinality(tokens)
+        ELSE ceil(cardinality(tokens) * 0.6) END;
+
+    FOR attempt IN 1 .. 2 LOOP
+        IF attempt = 1 THEN
+            SELECT count(*),
+                    coalesce(json_agg(h.item ORDER BY h.score DESC, h.path)
+                        FILTER (WHERE h.item IS NOT NULL), '[]')
+                INTO total, items
+                FROM (SELECT r.path, r.score,
+                        CASE WHEN row_number()
+                                OVER (ORDER BY r.score DESC, r.path)
+                            BETWEEN p_offset::bigint + 1
+                                AND p_offset::bigint + p_limit
+                        THEN mcp.search_item(r.path, r.name, r.title,
+                            r.description, r.source_name, r.score)
+                        END AS item
+                    FROM (SELECT c.*, round((
+                            ts_rank('{0.1, 0.2, 0.4, 1}', c.search,
+                                any_token) * 10
+                            + c.n_found * 10.0 / cardinality(tokens)
+                            + mcp.similarity(c.words, q) * 10
+                            + CASE WHEN right(' ' || c.words,
+                                    length(q) + 1) = ' ' || q THEN 10
+                                WHEN strpos(c.words, q) > 0 THEN 5
+                                ELSE 0 END)::numeric, 3) AS score
+                        FROM (SELECT t.*,
+                                (SELECT count(*) FROM unnest(tokens) k
+                                    WHERE t.search @@ k) AS n_found
+                            FROM mcp.tool t
+                            JOIN mcp.source s USING (source_id)
+                            WHERE t.organization_id = p_organization_id
+                                AND t.search @@ any_token
+                                AND (ns IS NULL
+                                    OR starts_with(t.words || ' ', ns))
+                                AND t.is_enabled AND s.is_enabled
+                                AND (NOT has_block OR mcp.policy_action(
+                                    p_organization_id, t.path)
+                                    IS DISTINCT FROM 'block')
+                            OFFSET 0) c
+                        WHERE c.n_found >= needed) r) h;
+        ELSE
+            -- Nothing: what looks alike.
+            PERFORM set_config('pg_trgm.word_similarity_threshold', '0.4',
+                true);
+            SELECT count(*),
+                    coalesce(json_agg(h.item ORDER BY h.score DESC, h.path)
+                        FILTER (WHERE h.item IS NOT NULL), '[]')
+                INTO total, items
+                FROM (SELECT r.path, r.score,
+                        CASE WHEN row_number()
+                                OVER (ORDER BY r.score DESC, r.path)
+                            BETWEEN p_offset::bigint + 1
+                                AND p_offset::bigint + p_limit
+                        THEN mcp.search_item(r.path, r.name, r.title,
+                            r.description, r.source_name, r.score)
+                        END AS item
+                    FROM (SELECT t.path, t.name, t.title, t.description,
+                            t.source_name, round((mcp.word_similarity(q,
+                                t.words) * 10)::numeric, 3) AS score
+                        FROM mcp.tool t JOIN mcp.source s USING (source_id)
+                        WHERE t.organization_id = p_organization_id
+                            AND mcp.is_word_similar(q, t.words)
+                            AND (ns IS NULL
+                                OR starts_with(t.words || ' ', ns))
+                            AND t.is_enabled AND s.is_enabled
+                            AND (NOT has_block OR mcp.policy_action(
+                                p_organization_id, t.path)
+                                IS DISTINCT FROM 'block')) r) h;
+        END IF;
+        EXIT WHEN total > 0;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) IS 'A page of the visible tools that fit, best first, equals by path; total counts all. Namespace: the first words of the path. Without a query: the whole namespace by path. items: JSON array';
+
+CREATE FUNCTION mcp.tool_suggest(p_organization_id text, p_path text, p_limit integer) RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    w text := mcp.words(left(p_path, 256));
+BEGIN
+    PERFORM set_config('pg_trgm.similarity_threshold', '0.3', true);
+    RETURN ARRAY(
+        SELECT t.path FROM mcp.tool t JOIN mcp.source s USING (source_id)
+        WHERE t.organization_id = p_organization_id
+            AND mcp.is_similar(t.words, w)
+            AND t.is_enabled AND s.is_enabled
+            AND mcp.policy_action(p_organization_id, t.path)
+                IS DISTINCT FROM 'block'
+        ORDER BY mcp.similarity(t.words, w) DESC, t.path
+        LIMIT p_limit);
+END
+$$;
+
+COMMENT ON FUNCTION mcp.tool_suggest(p_organization_id text, p_path text, p_limit integer) IS 'Paths of visible tools most like this one, best first';
+
+CREATE FUNCTION mcp.upstream_drop(p_organization_id text, p_source_id bigint, p_session_id text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM mcp.upstream_session u USING mcp.source s
+        WHERE u.source_id = p_source_id AND s.source_id = u.source_id
+            AND s.organization_id = p_organization_id
+            AND u.session_id IS NOT DISTINCT FROM p_session_id;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.upstream_drop(p_organization_id text, p_source_id bigint, p_session_id text) IS 'Forget the session that the server has lost; false: it has been replaced already';
+
+CREATE FUNCTION mcp.upstream_find(p_organization_id text, p_source_id bigint, OUT session_id text, OUT protocol_version text, OUT age_s bigint) RETURNS SETOF record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT u.session_id, u.protocol_version,
+        floor(extract(epoch FROM now() - u.updated_at))::bigint
+    FROM mcp.upstream_session u JOIN mcp.source s USING (source_id)
+    WHERE u.source_id = p_source_id AND s.organization_id = p_organization_id
+$$;
+
+COMMENT ON FUNCTION mcp.upstream_find(p_organization_id text, p_source_id bigint, OUT session_id text, OUT protocol_version text, OUT age_s bigint) IS 'The shared session with an upstream server; no row: none yet';
+
+CREATE FUNCTION mcp.upstream_save(p_organization_id text, p_source_id bigint, p_session_id text, p_protocol_version text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO mcp.upstream_session (source_id, session_id,
+            protocol_version)
+        SELECT s.source_id, p_session_id, p_protocol_version
+        FROM mcp.source s WHERE s.source_id = p_source_id
+            AND s.organization_id = p_organization_id
+        ON CONFLICT (source_id) DO NOTHING;
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.upstream_save(p_organization_id text, p_source_id bigint, p_session_id text, p_protocol_version text) IS 'Share a session just initialized; false: another process was first, use what upstream_find says';
+
+CREATE FUNCTION mcp.word_similarity(word text, words text) RETURNS real
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN mcp_trgm.word_similarity(word, words);
+
+COMMENT ON FUNCTION mcp.word_similarity(word text, words text) IS 'word_similarity() of pg_trgm, wherever it is installed; inlined';
+
+CREATE FUNCTION mcp.words(t text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN btrim(regexp_replace(lower(regexp_replace(regexp_replace(t, '([a-z0-9])([A-Z])'::text, '\1 \2'::text, 'g'::text), '([A-Z])([A-Z][a-z])'::text, '\1 \2'::text, 'g'::text)), '[][[:space:]_./:,;(){}<>"''`|+*=&%$#@!?~^\\-]+'::text, ' '::text, 'g'::text));
+
+COMMENT ON FUNCTION mcp.words(t text) IS 'Words in lower case: issues.createForRepo gives issues create for repo';
 
 CREATE TABLE mcp.api_token (
     api_token_id bigint NOT NULL,
@@ -752,6 +1280,23 @@ CREATE VIEW mcp.audit_recent AS
   WHERE (audit_event.at > (now() - '7 days'::interval));
 
 COMMENT ON VIEW mcp.audit_recent IS 'Audit events of the last seven days';
+
+CREATE TABLE mcp.catalog_version (
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    version bigint NOT NULL,
+    listed integer DEFAULT 0 NOT NULL,
+    CONSTRAINT catalog_version_listed_check CHECK ((listed >= 0)),
+    CONSTRAINT catalog_version_version_check CHECK ((version > 0))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE mcp.catalog_version IS 'Says that a catalogue has changed; written by triggers only';
+
+COMMENT ON COLUMN mcp.catalog_version.organization_id IS 'Whose catalogue';
+
+COMMENT ON COLUMN mcp.catalog_version.version IS 'Another number after every change, also after a restored backup: microseconds of the clock, or one more than before';
+
+COMMENT ON COLUMN mcp.catalog_version.listed IS 'Tools in tools/list: listed, enabled, not blocked';
 
 CREATE TABLE mcp.jwks (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -948,6 +1493,30 @@ CREATE VIEW mcp.organization_usage AS
 
 COMMENT ON VIEW mcp.organization_usage IS 'Members, tokens and sessions of each organisation that has any';
 
+CREATE TABLE mcp.secret (
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    key_id text NOT NULL COLLATE pg_catalog."C",
+    sealed bytea NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT secret_key_id_check CHECK ((key_id ~ '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'::text)),
+    CONSTRAINT secret_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_.-]{0,127}$'::text)),
+    CONSTRAINT secret_organization_id_check CHECK (((octet_length(organization_id) >= 1) AND (octet_length(organization_id) <= 512))),
+    CONSTRAINT secret_sealed_check CHECK (((octet_length(sealed) >= 28) AND (octet_length(sealed) <= 131072)))
+);
+
+COMMENT ON TABLE mcp.secret IS 'Values that calls need, sealed. Without the keyring, a file on the hosts, nothing here can be read';
+
+COMMENT ON COLUMN mcp.secret.organization_id IS 'Whose; sealed in';
+
+COMMENT ON COLUMN mcp.secret.name IS 'What source.config calls it; sealed in';
+
+COMMENT ON COLUMN mcp.secret.key_id IS 'File of the keyring that opens it';
+
+COMMENT ON COLUMN mcp.secret.sealed IS 'AES-256-GCM: nonce, ciphertext and tag; bound to organisation and name';
+
+COMMENT ON COLUMN mcp.secret.updated_at IS 'When it was set or sealed anew';
+
 CREATE TABLE mcp.session_tombstone (
     session_id text NOT NULL COLLATE pg_catalog."C",
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -1030,6 +1599,52 @@ CREATE VIEW mcp.session_live AS
 
 COMMENT ON VIEW mcp.session_live IS 'Sessions that a request would be answered in';
 
+CREATE TABLE mcp.source (
+    source_id bigint NOT NULL,
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    title text,
+    config jsonb DEFAULT '{}'::jsonb NOT NULL,
+    is_enabled boolean DEFAULT true NOT NULL,
+    refreshed_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT source_config_check CHECK (((jsonb_typeof(config) = 'object'::text) AND (octet_length((config)::text) <= 65536))),
+    CONSTRAINT source_kind_check CHECK ((kind = ANY (ARRAY['script'::text, 'sql'::text, 'http'::text, 'mcp'::text]))),
+    CONSTRAINT source_name_check CHECK ((name ~ '^[a-z][a-z0-9_]{0,62}$'::text)),
+    CONSTRAINT source_organization_id_check CHECK (((octet_length(organization_id) >= 1) AND (octet_length(organization_id) <= 512))),
+    CONSTRAINT source_title_check CHECK (((octet_length(title) >= 1) AND (octet_length(title) <= 512)))
+);
+
+COMMENT ON TABLE mcp.source IS 'Where tools come from, per organisation. A change counts on the next request, on every host';
+
+COMMENT ON COLUMN mcp.source.source_id IS 'Key';
+
+COMMENT ON COLUMN mcp.source.organization_id IS 'Whose; deliberately no foreign key';
+
+COMMENT ON COLUMN mcp.source.name IS 'First part of the paths of its tools; the namespace';
+
+COMMENT ON COLUMN mcp.source.kind IS 'script: JavaScript in rows; sql: functions; http: an HTTP API; mcp: another MCP server';
+
+COMMENT ON COLUMN mcp.source.title IS 'For people; NULL: the name';
+
+COMMENT ON COLUMN mcp.source.config IS 'How to reach it, by kind. Names secrets, never holds one';
+
+COMMENT ON COLUMN mcp.source.is_enabled IS 'false: its tools can be neither seen nor called';
+
+COMMENT ON COLUMN mcp.source.refreshed_at IS 'When its tools were last imported';
+
+COMMENT ON COLUMN mcp.source.created_at IS 'When it was added';
+
+ALTER TABLE mcp.source ALTER COLUMN source_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME mcp.source_source_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE mcp.sweep (
     sweep_id bigint NOT NULL,
     started_at timestamp with time zone NOT NULL,
@@ -1085,6 +1700,143 @@ ALTER TABLE mcp.sweep ALTER COLUMN sweep_id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE mcp.tool (
+    tool_id bigint NOT NULL,
+    source_id bigint NOT NULL,
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    source_name text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    path text GENERATED ALWAYS AS (((source_name || '.'::text) || name)) STORED NOT NULL COLLATE pg_catalog."C",
+    title text,
+    description text,
+    input_schema json DEFAULT '{"type":"object"}'::json NOT NULL,
+    output_schema json,
+    annotations json DEFAULT '{}'::json NOT NULL,
+    definition jsonb DEFAULT '{}'::jsonb NOT NULL,
+    is_listed boolean DEFAULT false NOT NULL,
+    is_enabled boolean DEFAULT true NOT NULL,
+    needs_approval boolean DEFAULT false NOT NULL,
+    approval_text text,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    words text GENERATED ALWAYS AS (mcp.words(((source_name || '.'::text) || name))) STORED NOT NULL,
+    search tsvector GENERATED ALWAYS AS (((setweight(to_tsvector('simple'::regconfig, mcp.words(((source_name || '.'::text) || name))), 'A'::"char") || setweight(to_tsvector('english'::regconfig, COALESCE(title, ''::text)), 'B'::"char")) || setweight(to_tsvector('english'::regconfig, "left"(COALESCE(description, ''::text), 4000)), 'C'::"char"))) STORED NOT NULL,
+    CONSTRAINT tool_annotations_check CHECK (((json_typeof(annotations) = 'object'::text) AND (octet_length((annotations)::text) <= 65536))),
+    CONSTRAINT tool_approval_text_check CHECK ((octet_length(approval_text) <= 1024)),
+    CONSTRAINT tool_definition_check CHECK (((jsonb_typeof(definition) = 'object'::text) AND (octet_length((definition)::text) <= 1048576))),
+    CONSTRAINT tool_description_check CHECK ((octet_length(description) <= 65536)),
+    CONSTRAINT tool_input_schema_check CHECK (((json_typeof(input_schema) = 'object'::text) AND (octet_length((input_schema)::text) <= 1048576))),
+    CONSTRAINT tool_name_check CHECK (((name ~ '^[A-Za-z0-9_$-]+(\.[A-Za-z0-9_$-]+)*$'::text) AND (octet_length(name) <= 192))),
+    CONSTRAINT tool_output_schema_check CHECK (((json_typeof(output_schema) = 'object'::text) AND (octet_length((output_schema)::text) <= 1048576))),
+    CONSTRAINT tool_title_check CHECK ((octet_length(title) <= 1024))
+);
+
+COMMENT ON TABLE mcp.tool IS 'What a program may call, per organisation';
+
+COMMENT ON COLUMN mcp.tool.tool_id IS 'Key; kept when a source is refreshed';
+
+COMMENT ON COLUMN mcp.tool.source_id IS 'Where it comes from';
+
+COMMENT ON COLUMN mcp.tool.organization_id IS 'As of the source';
+
+COMMENT ON COLUMN mcp.tool.source_name IS 'As of the source; follows when that is renamed';
+
+COMMENT ON COLUMN mcp.tool.name IS 'Name within the source; may have dots';
+
+COMMENT ON COLUMN mcp.tool.path IS 'What a program writes after tools., and policies match';
+
+COMMENT ON COLUMN mcp.tool.title IS 'For people';
+
+COMMENT ON COLUMN mcp.tool.description IS 'What it does';
+
+COMMENT ON COLUMN mcp.tool.input_schema IS 'JSON Schema of its argument, byte for byte as imported';
+
+COMMENT ON COLUMN mcp.tool.output_schema IS 'JSON Schema of its result, byte for byte as imported; NULL: unknown';
+
+COMMENT ON COLUMN mcp.tool.annotations IS 'MCP tool annotations';
+
+COMMENT ON COLUMN mcp.tool.definition IS 'How to call it, by kind of the source';
+
+COMMENT ON COLUMN mcp.tool.is_listed IS 'true: in tools/list itself, beside execute';
+
+COMMENT ON COLUMN mcp.tool.is_enabled IS 'false: can be neither seen nor called';
+
+COMMENT ON COLUMN mcp.tool.needs_approval IS 'What counts when no policy matches';
+
+COMMENT ON COLUMN mcp.tool.approval_text IS 'What an approval says; NULL: a text made from the path';
+
+COMMENT ON COLUMN mcp.tool.updated_at IS 'Last import or change of meaning';
+
+COMMENT ON COLUMN mcp.tool.words IS 'Words of the path, for misspelt ones';
+
+COMMENT ON COLUMN mcp.tool.search IS 'Path (A, words as they are), title (B) and description (C, English)';
+
+CREATE TABLE mcp.tool_policy (
+    tool_policy_id bigint NOT NULL,
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    pattern text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    "position" numeric DEFAULT 0 NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT tool_policy_action_check CHECK ((action = ANY (ARRAY['approve'::text, 'require_approval'::text, 'block'::text]))),
+    CONSTRAINT tool_policy_note_check CHECK ((octet_length(note) <= 1024)),
+    CONSTRAINT tool_policy_organization_id_check CHECK (((octet_length(organization_id) >= 1) AND (octet_length(organization_id) <= 512))),
+    CONSTRAINT tool_policy_pattern_check CHECK (((pattern ~ '^(\*|[A-Za-z0-9_$-]+(\.[A-Za-z0-9_$-]+)*(\.\*)?)$'::text) AND (octet_length(pattern) <= 256)))
+);
+
+COMMENT ON TABLE mcp.tool_policy IS 'Who decides on calls. The first that matches counts, by position, then by age; none: tool.needs_approval';
+
+COMMENT ON COLUMN mcp.tool_policy.tool_policy_id IS 'Key; breaks ties';
+
+COMMENT ON COLUMN mcp.tool_policy.organization_id IS 'Whose';
+
+COMMENT ON COLUMN mcp.tool_policy.pattern IS '* for every tool, a path, or PREFIX.* for PREFIX and all below it';
+
+COMMENT ON COLUMN mcp.tool_policy.action IS 'approve: runs unasked; require_approval: a human is asked; block: can be neither seen nor called';
+
+COMMENT ON COLUMN mcp.tool_policy."position" IS 'Lowest first; a fraction fits between any two';
+
+COMMENT ON COLUMN mcp.tool_policy.note IS 'Why';
+
+COMMENT ON COLUMN mcp.tool_policy.created_at IS 'When it was added';
+
+ALTER TABLE mcp.tool_policy ALTER COLUMN tool_policy_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME mcp.tool_policy_tool_policy_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE mcp.tool ALTER COLUMN tool_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME mcp.tool_tool_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE mcp.upstream_session (
+    source_id bigint NOT NULL,
+    session_id text COLLATE pg_catalog."C",
+    protocol_version text NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT upstream_session_protocol_version_check CHECK ((protocol_version ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'::text)),
+    CONSTRAINT upstream_session_session_id_check CHECK ((octet_length(session_id) <= 1024))
+);
+
+COMMENT ON TABLE mcp.upstream_session IS 'The session that all hosts share with an upstream MCP server';
+
+COMMENT ON COLUMN mcp.upstream_session.source_id IS 'The source, of kind mcp';
+
+COMMENT ON COLUMN mcp.upstream_session.session_id IS 'As given by the server; NULL: it keeps none';
+
+COMMENT ON COLUMN mcp.upstream_session.protocol_version IS 'Negotiated';
+
+COMMENT ON COLUMN mcp.upstream_session.updated_at IS 'When it was initialized';
+
 ALTER TABLE ONLY mcp.api_token
     ADD CONSTRAINT api_token_pkey PRIMARY KEY (api_token_id);
 
@@ -1093,6 +1845,9 @@ ALTER TABLE ONLY mcp.api_token
 
 ALTER TABLE ONLY mcp.audit_event
     ADD CONSTRAINT audit_event_pkey PRIMARY KEY (audit_event_id);
+
+ALTER TABLE ONLY mcp.catalog_version
+    ADD CONSTRAINT catalog_version_pkey PRIMARY KEY (organization_id);
 
 ALTER TABLE ONLY mcp.jwks
     ADD CONSTRAINT jwks_pkey PRIMARY KEY (issuer);
@@ -1106,14 +1861,41 @@ ALTER TABLE ONLY mcp.migration
 ALTER TABLE ONLY mcp.organization
     ADD CONSTRAINT organization_pkey PRIMARY KEY (organization_id);
 
+ALTER TABLE ONLY mcp.secret
+    ADD CONSTRAINT secret_pkey PRIMARY KEY (organization_id, name);
+
 ALTER TABLE ONLY mcp.session
     ADD CONSTRAINT session_pkey PRIMARY KEY (session_id);
 
 ALTER TABLE ONLY mcp.session_tombstone
     ADD CONSTRAINT session_tombstone_pkey PRIMARY KEY (session_id);
 
+ALTER TABLE ONLY mcp.source
+    ADD CONSTRAINT source_organization_id_name_key UNIQUE (organization_id, name);
+
+ALTER TABLE ONLY mcp.source
+    ADD CONSTRAINT source_pkey PRIMARY KEY (source_id);
+
+ALTER TABLE ONLY mcp.source
+    ADD CONSTRAINT source_source_id_organization_id_name_key UNIQUE (source_id, organization_id, name);
+
 ALTER TABLE ONLY mcp.sweep
     ADD CONSTRAINT sweep_pkey PRIMARY KEY (sweep_id);
+
+ALTER TABLE ONLY mcp.tool
+    ADD CONSTRAINT tool_organization_id_path_key UNIQUE (organization_id, path);
+
+ALTER TABLE ONLY mcp.tool
+    ADD CONSTRAINT tool_pkey PRIMARY KEY (tool_id);
+
+ALTER TABLE ONLY mcp.tool_policy
+    ADD CONSTRAINT tool_policy_pkey PRIMARY KEY (tool_policy_id);
+
+ALTER TABLE ONLY mcp.tool
+    ADD CONSTRAINT tool_source_id_name_key UNIQUE (source_id, name);
+
+ALTER TABLE ONLY mcp.upstream_session
+    ADD CONSTRAINT upstream_session_pkey PRIMARY KEY (source_id);
 
 CREATE INDEX api_token_principal_idx ON mcp.api_token USING btree (organization_id, account_id);
 
@@ -1129,6 +1911,38 @@ CREATE INDEX session_tombstone_ended_idx ON mcp.session_tombstone USING btree (e
 
 CREATE INDEX sweep_finished_idx ON mcp.sweep USING btree (finished_at);
 
+CREATE INDEX tool_listed_idx ON mcp.tool USING btree (organization_id, path) WHERE is_listed;
+
+CREATE INDEX tool_policy_order_idx ON mcp.tool_policy USING btree (organization_id, "position", tool_policy_id);
+
+CREATE INDEX tool_search_idx ON mcp.tool USING gin (search) WITH (fastupdate=off);
+
+CREATE INDEX tool_words_idx ON mcp.tool USING gin (words mcp_trgm.gin_trgm_ops) WITH (fastupdate=off);
+
+CREATE TRIGGER catalog_delete AFTER DELETE ON mcp.source REFERENCING OLD TABLE AS old_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_delete AFTER DELETE ON mcp.tool REFERENCING OLD TABLE AS old_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_delete AFTER DELETE ON mcp.tool_policy REFERENCING OLD TABLE AS old_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_insert AFTER INSERT ON mcp.source REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_insert AFTER INSERT ON mcp.tool REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_insert AFTER INSERT ON mcp.tool_policy REFERENCING NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_update AFTER UPDATE ON mcp.source REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_update AFTER UPDATE ON mcp.tool REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+CREATE TRIGGER catalog_update AFTER UPDATE ON mcp.tool_policy REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
+
+ALTER TABLE ONLY mcp.tool
+    ADD CONSTRAINT tool_source_id_organization_id_source_name_fkey FOREIGN KEY (source_id, organization_id, source_name) REFERENCES mcp.source(source_id, organization_id, name) ON UPDATE CASCADE ON DELETE CASCADE;
+
+ALTER TABLE ONLY mcp.upstream_session
+    ADD CONSTRAINT upstream_session_source_id_fkey FOREIGN KEY (source_id) REFERENCES mcp.source(source_id) ON DELETE CASCADE;
+
 GRANT USAGE ON SCHEMA mcp TO mcp_responder;
 GRANT USAGE ON SCHEMA mcp TO mcp_reaper;
 GRANT USAGE ON SCHEMA mcp TO mcp_admin;
@@ -1141,11 +1955,19 @@ REVOKE ALL ON FUNCTION mcp.audit_foreign(p_issuer text, p_account_id text, p_org
 
 REVOKE ALL ON FUNCTION mcp.audit_write(p_event text, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_detail jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION mcp.catalog_bump(p_organization_ids text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.catalog_changed() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION mcp.drain() FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.drain() TO mcp_admin;
 
-REVOKE ALL ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text) TO mcp_responder;
+REVOKE ALL ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.is_similar(a text, b text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.is_word_similar(word text, words text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mcp.jwks_claim(p_issuer text, p_is_metadata boolean, p_min_interval_s integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.jwks_claim(p_issuer text, p_is_metadata boolean, p_min_interval_s integer) TO mcp_responder;
@@ -1161,6 +1983,10 @@ GRANT ALL ON FUNCTION mcp.jwks_save(p_issuer text, p_is_metadata boolean, p_docu
 
 REVOKE ALL ON FUNCTION mcp.kill_session(p_session_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.kill_session(p_session_id text) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.policy_action(p_organization_id text, p_path text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.policy_matches(pattern text, path text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) TO mcp_reaper;
@@ -1181,6 +2007,23 @@ GRANT ALL ON FUNCTION mcp.schema_version() TO mcp_reaper;
 GRANT ALL ON FUNCTION mcp.schema_version() TO mcp_admin;
 GRANT ALL ON FUNCTION mcp.schema_version() TO mcp_readonly;
 
+REVOKE ALL ON FUNCTION mcp.search_item(p_path text, p_name text, p_title text, p_description text, p_source_name text, p_score numeric) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.search_token(p_word text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.secret_find(p_organization_id text, p_name text, OUT key_id text, OUT sealed bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.secret_find(p_organization_id text, p_name text, OUT key_id text, OUT sealed bytea) TO mcp_responder;
+GRANT ALL ON FUNCTION mcp.secret_find(p_organization_id text, p_name text, OUT key_id text, OUT sealed bytea) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.secret_remove(p_organization_id text, p_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.secret_remove(p_organization_id text, p_name text) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.secret_rotate(p_organization_id text, p_name text, p_old_sealed bytea, p_key_id text, p_sealed bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.secret_rotate(p_organization_id text, p_name text, p_old_sealed bytea, p_key_id text, p_sealed bytea) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.secret_save(p_organization_id text, p_name text, p_key_id text, p_sealed bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.secret_save(p_organization_id text, p_name text, p_key_id text, p_sealed bytea) TO mcp_admin;
+
 REVOKE ALL ON FUNCTION mcp.session_bury(p_session_ids text[], p_reason text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mcp.session_end(p_session_id text, p_issuer text, p_account_id text, p_organization_id text) FROM PUBLIC;
@@ -1198,8 +2041,43 @@ GRANT ALL ON FUNCTION mcp.session_open(p_session_id text, p_issuer text, p_accou
 
 REVOKE ALL ON FUNCTION mcp.session_readopt(p_session_id text, p_issuer text, p_account_id text, p_organization_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION mcp.similarity(a text, b text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.source_inventory(p_organization_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.source_inventory(p_organization_id text) TO mcp_responder;
+GRANT ALL ON FUNCTION mcp.source_inventory(p_organization_id text) TO mcp_admin;
+
 REVOKE ALL ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) TO mcp_reaper;
+
+REVOKE ALL ON FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) TO mcp_responder;
+GRANT ALL ON FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint, OUT removed bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint, OUT removed bigint) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.tool_listed(p_organization_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.tool_listed(p_organization_id text) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) TO mcp_responder;
+GRANT ALL ON FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.tool_suggest(p_organization_id text, p_path text, p_limit integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.upstream_drop(p_organization_id text, p_source_id bigint, p_session_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.upstream_drop(p_organization_id text, p_source_id bigint, p_session_id text) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.upstream_find(p_organization_id text, p_source_id bigint, OUT session_id text, OUT protocol_version text, OUT age_s bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.upstream_find(p_organization_id text, p_source_id bigint, OUT session_id text, OUT protocol_version text, OUT age_s bigint) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.upstream_save(p_organization_id text, p_source_id bigint, p_session_id text, p_protocol_version text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.upstream_save(p_organization_id text, p_source_id bigint, p_session_id text, p_protocol_version text) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.word_similarity(word text, words text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.words(t text) FROM PUBLIC;
 
 GRANT SELECT(api_token_id) ON TABLE mcp.api_token TO mcp_admin;
 
@@ -1243,6 +2121,8 @@ GRANT INSERT(detail) ON TABLE mcp.audit_event TO mcp_admin;
 GRANT SELECT ON TABLE mcp.audit_recent TO mcp_admin;
 GRANT SELECT ON TABLE mcp.audit_recent TO mcp_readonly;
 
+GRANT SELECT ON TABLE mcp.catalog_version TO mcp_admin;
+
 GRANT SELECT,DELETE ON TABLE mcp.jwks TO mcp_admin;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE mcp.membership TO mcp_admin;
@@ -1262,6 +2142,14 @@ GRANT UPDATE(readopt_s) ON TABLE mcp.session TO mcp_admin;
 GRANT SELECT ON TABLE mcp.organization_usage TO mcp_admin;
 GRANT SELECT ON TABLE mcp.organization_usage TO mcp_readonly;
 
+GRANT SELECT(organization_id) ON TABLE mcp.secret TO mcp_admin;
+
+GRANT SELECT(name) ON TABLE mcp.secret TO mcp_admin;
+
+GRANT SELECT(key_id) ON TABLE mcp.secret TO mcp_admin;
+
+GRANT SELECT(updated_at) ON TABLE mcp.secret TO mcp_admin;
+
 GRANT SELECT ON TABLE mcp.session_tombstone TO mcp_admin;
 
 GRANT SELECT ON TABLE mcp.session_ended TO mcp_admin;
@@ -1273,7 +2161,75 @@ GRANT SELECT ON TABLE mcp.session_expired TO mcp_readonly;
 GRANT SELECT ON TABLE mcp.session_live TO mcp_admin;
 GRANT SELECT ON TABLE mcp.session_live TO mcp_readonly;
 
+GRANT SELECT,DELETE ON TABLE mcp.source TO mcp_admin;
+
+GRANT INSERT(organization_id) ON TABLE mcp.source TO mcp_admin;
+
+GRANT INSERT(name),UPDATE(name) ON TABLE mcp.source TO mcp_admin;
+
+GRANT INSERT(kind) ON TABLE mcp.source TO mcp_admin;
+
+GRANT INSERT(title),UPDATE(title) ON TABLE mcp.source TO mcp_admin;
+
+GRANT INSERT(config),UPDATE(config) ON TABLE mcp.source TO mcp_admin;
+
+GRANT INSERT(is_enabled),UPDATE(is_enabled) ON TABLE mcp.source TO mcp_admin;
+
+GRANT UPDATE(refreshed_at) ON TABLE mcp.source TO mcp_admin;
+
 GRANT SELECT ON TABLE mcp.sweep TO mcp_admin;
 
 GRANT SELECT ON TABLE mcp.sweep_recent TO mcp_admin;
 GRANT SELECT ON TABLE mcp.sweep_recent TO mcp_readonly;
+
+GRANT SELECT,DELETE ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(source_id) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(organization_id) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(source_name) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(name) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(title),UPDATE(title) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(description),UPDATE(description) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(input_schema),UPDATE(input_schema) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(output_schema),UPDATE(output_schema) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(annotations),UPDATE(annotations) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(definition),UPDATE(definition) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(is_listed),UPDATE(is_listed) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(is_enabled),UPDATE(is_enabled) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(needs_approval),UPDATE(needs_approval) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(approval_text),UPDATE(approval_text) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT UPDATE(updated_at) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT SELECT,DELETE ON TABLE mcp.tool_policy TO mcp_admin;
+
+GRANT INSERT(organization_id) ON TABLE mcp.tool_policy TO mcp_admin;
+
+GRANT INSERT(pattern),UPDATE(pattern) ON TABLE mcp.tool_policy TO mcp_admin;
+
+GRANT INSERT(action),UPDATE(action) ON TABLE mcp.tool_policy TO mcp_admin;
+
+GRANT INSERT("position"),UPDATE("position") ON TABLE mcp.tool_policy TO mcp_admin;
+
+GRANT INSERT(note),UPDATE(note) ON TABLE mcp.tool_policy TO mcp_admin;
+
+GRANT DELETE ON TABLE mcp.upstream_session TO mcp_admin;
+
+GRANT SELECT(source_id) ON TABLE mcp.upstream_session TO mcp_admin;
+
+GRANT SELECT(protocol_version) ON TABLE mcp.upstream_session TO mcp_admin;
+
+GRANT SELECT(updated_at) ON TABLE mcp.upstream_session TO mcp_admin;

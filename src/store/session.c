@@ -8,11 +8,12 @@
 #include "base/hex.h"
 #include "store/db.h"
 
-DB_STMT(ENTER, "session_enter_1",
+DB_STMT(ENTER, "session_enter_2",
 	"SELECT outcome, issuer, account_id, organization_id, "
-	"protocol_version, client_capabilities, is_initialized, end_reason "
+	"protocol_version, client_capabilities, is_initialized, end_reason, "
+	"catalog_version, listed_tools "
 	"FROM mcp.enter($1, $2, $3, $4, $5, $6)",
-	6, 8);
+	6, 10);
 
 DB_STMT(OPEN, "session_open_1",
 	"SELECT mcp.session_open($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
@@ -107,6 +108,8 @@ session_enter(struct db *db, struct arena *a, const char *id,
 	out->client_capabilities = db_text(&r, 0, 5);
 	out->is_initialized = db_bool(&r, 0, 6);
 	out->end_reason = db_text(&r, 0, 7);
+	out->catalog_version = db_int(&r, 0, 8);
+	out->listed_tools = db_int(&r, 0, 9);
 	return 0;
 }
 

@@ -52,6 +52,10 @@ struct session {
 	bool is_initialized;
 	/* SESSION_NONE: why the caller's own session is gone, or NULL */
 	const char *end_reason;
+	/* SESSION_OK: another number after each change of the organisation's
+	 * catalogue, and how many tools are in tools/list; 0 without one */
+	int64_t catalog_version;
+	int64_t listed_tools;
 };
 
 struct session_limits {
