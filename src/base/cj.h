@@ -81,8 +81,8 @@ char *cj_print(struct arena *a, const struct cJSON *v);
  * The source text of a value in TEXT, which cj_parse has accepted: the
  * top-level member NAME of the object that begins at TEXT (after white
  * space), the last one of that name.  The text of a member may be given
- * again, to descend.  Sets *OFF and *LEN; false when there is no such member.  Used to
- * echo ids and progress tokens byte for byte.
+ * again, to descend.  Sets *OFF and *LEN; false when there is no such member.
+ * Used to echo ids and progress tokens byte for byte.
  */
 bool cj_raw_member(const char *text, size_t len, const char *name,
 	size_t *off, size_t *raw_len);

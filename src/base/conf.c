@@ -558,7 +558,8 @@ conf_row(size_t i, char *line, size_t cap)
 	row = &ROWS[i];
 	(void)snprintf(line, cap, "%s\t%s\t%s%s%s", row->name,
 		row->def != NULL ? row->def : "required",
-		row->programs & FCGI ? "f" : "", row->programs & ADMIN ? "a" : "",
+		row->programs & FCGI ? "f" : "",
+		row->programs & ADMIN ? "a" : "",
 		row->programs & REAPER ? "r" : "");
 	return line;
 }

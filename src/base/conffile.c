@@ -163,8 +163,8 @@ conffile_text(struct arena *a, const char *name, const char *text, size_t len,
 }
 
 int
-conffile_whole(struct arena *a, int fd, size_t max, const char *path, char **out,
-	size_t *len, struct err *e)
+conffile_whole(struct arena *a, int fd, size_t max, const char *path,
+	char **out, size_t *len, struct err *e)
 {
 	struct buf b;
 	ssize_t n;

@@ -10,7 +10,12 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
-enum log_level { LOG_LEVEL_ERR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level {
+	LOG_LEVEL_ERR,
+	LOG_LEVEL_WARN,
+	LOG_LEVEL_INFO,
+	LOG_LEVEL_DEBUG
+};
 enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG };
 
 struct err;

@@ -55,7 +55,7 @@ struct db_options {
 	int64_t connect_timeout_s;    /* 0: 5; all hosts, no name look-up */
 };
 
-/* OPTIONS is copied; its strings must outlive the handle.  No connection yet. */
+/* OPTIONS is copied, its strings must outlive the handle.  Does not connect. */
 struct db *db_new(const struct db_options *options);
 void db_free(struct db *db);
 

@@ -157,7 +157,8 @@ test_parse(void **state UNUSED)
 			REFUSED, ERR_INVALID },
 		{ T("repeated, escaped and raw", "{\"\xf0\x9f\x98\x80\":1,"
 			"\"\\ud83d\\ude00\":2}"), REFUSED, ERR_INVALID },
-		{ T("repeated, two and three bytes", "{\"\xc3\xa9\xe2\x82\xac\":"
+		{ T("repeated, longer characters",
+			"{\"\xc3\xa9\xe2\x82\xac\":"
 			"1,\"\\u00E9\\u20aC\":2}"), REFUSED, ERR_INVALID },
 		{ T("repeated, short escapes", "{\"\\\"\\\\\\/\\b\\f\\n\\r"
 			"\\t\":1,\"\\u0022\\u005c/\\u0008\\u000c\\u000a"
