@@ -61,6 +61,7 @@ static const char *check_audience(const char *s);
    that compares the three fails. */
 static const struct row ROWS[] = {
 	STRING(resource_url, T_URL, NULL, FCGI | ADMIN),
+	STRING(resource_metadata_url, T_URL, "", FCGI | ADMIN),
 	LIST(allowed_hosts, "", confurl_host, FCGI),
 	LIST(allowed_origins, "*", check_origin, FCGI),
 	LIST(scopes_supported, "", check_scope, FCGI),
@@ -374,10 +375,11 @@ derive_resource(struct arena *a, struct conf *c)
 	c->resource_host = host;
 	c->resource_path = url.path[0] != '\0' ? url.path : "/";
 	/* RFC 9728 3.1: between the host and the path, a bare "/" dropped. */
-	c->prm_url = arena_printf(a,
-		"%s://%s/.well-known/oauth-protected-resource%s",
-		url.is_https ? "https" : "http", host,
-		strcmp(url.path, "/") == 0 ? "" : url.path);
+	if (c->prm_url[0] == '\0')
+		c->prm_url = arena_printf(a,
+			"%s://%s/.well-known/oauth-protected-resource%s",
+			url.is_https ? "https" : "http", host,
+			strcmp(url.path, "/") == 0 ? "" : url.path);
 	list_add(a, &c->allowed_hosts, arena_memdup(a, host, url.host_len));
 	return NULL;
 }
@@ -487,7 +489,8 @@ build(struct raws *raws, enum conf_program program, struct conf **out,
 		}
 	}
 
-	c->resource_host = c->resource_path = c->prm_url = "";
+	c->resource_host = c->resource_path = "";
+	c->prm_url = c->resource_metadata_url;
 	if (c->allowed_hosts.n == 0) {
 		list_add(a, &c->allowed_hosts, "localhost");
 		list_add(a, &c->allowed_hosts, "127.0.0.1");

@@ -29,7 +29,8 @@ struct conf {
 	const char *resource_url;
 	const char *resource_host; /* derived: host[:port] of resource_url */
 	const char *resource_path; /* derived: path, e.g. "/mcp" */
-	const char *prm_url;	   /* derived: metadata URL (RFC 9728 3.1) */
+	const char *resource_metadata_url; /* "" = as RFC 9728 3.1 says */
+	const char *prm_url; /* derived: the metadata URL that clients get */
 	/* Lower case, the host of resource_url always among them; an entry
 	   without a port means every port. */
 	struct conf_list allowed_hosts;

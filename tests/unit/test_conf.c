@@ -413,6 +413,19 @@ test_programs(void **state UNUSED)
 		&e), -1);
 }
 
+/* B-29: a host that keeps /.well-known/ to itself. */
+static void
+test_metadata_url(void **state UNUSED)
+{
+	struct conf *c = parsed(BASE
+		"resource_metadata_url = https://mcp.example.com/mcp/"
+		".well-known/oauth-protected-resource\n");
+
+	assert_string_equal(c->prm_url, "https://mcp.example.com/mcp/"
+		".well-known/oauth-protected-resource");
+	assert_string_equal(c->resource_path, "/mcp");
+}
+
 static char *
 write_file(const char *text, mode_t mode)
 {
