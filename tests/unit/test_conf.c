@@ -552,6 +552,7 @@ main(void)
 		TEST(test_passwordless),
 		TEST(test_nul),
 		TEST(test_programs),
+		TEST(test_metadata_url),
 		TEST(test_load),
 		TEST(test_secret),
 		TEST(test_rows),
