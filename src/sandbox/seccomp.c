@@ -83,9 +83,9 @@ seccomp_enter(void)
 		SCMP_SYS(restart_syscall),
 	};
 	static const int on_fd[] = { SCMP_SYS(read), SCMP_SYS(write) };
-	const struct scmp_arg_cmp is_fd = { .arg = 0,
-		.op = SCMP_CMP_EQ,
-		.datum_a = FRAME_FD };
+	const struct scmp_arg_cmp is_fd = {
+		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = FRAME_FD
+	};
 	scmp_filter_ctx c = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	const char *why = NULL;
 
@@ -95,8 +95,8 @@ seccomp_enter(void)
 		if (seccomp_rule_add(c, SCMP_ACT_ALLOW, plain[i], 0) != 0)
 			why = "seccomp_rule_add failed";
 	for (size_t i = 0; i < NELEM(on_fd) && why == NULL; i++)
-		if (seccomp_rule_add(c, SCMP_ACT_ALLOW, on_fd[i], 1, is_fd)
-			!= 0)
+		if (seccomp_rule_add(c, SCMP_ACT_ALLOW, on_fd[i], 1, is_fd) !=
+			0)
 			why = "seccomp_rule_add failed";
 	if (why == NULL && seccomp_load(c) != 0)
 		why = "this kernel has no seccomp filters";

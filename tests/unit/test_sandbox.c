@@ -8,6 +8,8 @@
 
 #include "run/sandbox.h"
 
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -280,9 +282,10 @@ static const struct row rows[] = {
 		"1",
 		"[error] Unhandled promise rejection: Error: lost "
 		"(line 1, column 20)"),
-	LOGS("an error in TypeScript", "const a: number = 1; const b: string ="
-		" 'x'; console.log(new Error('t'))", NULL,
-		"[log] Error: t (line 1, column 61)"),
+	LOGS("an error in TypeScript",
+		"const a: number = 1; const b: string ="
+		" 'x'; console.log(new Error('t'))",
+		NULL, "[log] Error: t (line 1, column 61)"),
 	LOGS("a rejection handled later",
 		"const p = Promise.reject(1); "
 		"await null; p.catch(() => {}); return 2",
@@ -356,7 +359,8 @@ static const struct row rows[] = {
 	BAD("tools itself", "await tools({})", 1, 0, "Tool path missing"),
 	OK("tools is no promise", "await tools; return typeof tools.a.then",
 		"\"undefined\""),
-	OK("tools is empty", "const k = []; for (const n in tools) k.push(n); "
+	OK("tools is empty",
+		"const k = []; for (const n in tools) k.push(n); "
 		"return [k, Object.keys(tools), 'x' in tools, tools.a, "
 		"JSON.stringify({ tools })]",
 		"[[],[],false,null,\"{}\"]"),
@@ -603,17 +607,17 @@ test_stack_limits(void **state UNUSED)
 		"const f = () => new Proxy({}, { get: f }).x; f()",
 		"eval('('.repeat(5000) + '1' + ')'.repeat(5000))",
 		("let s = ''; for (let i = 0; i < 1e5; i++) s += '[';"
-			"JSON.parse(s)"),
+		 "JSON.parse(s)"),
 		"new RegExp('(?:'.repeat(1e5))",
 		("let a = []; for (let i = 0; i < 1e5; i++) a = [a];"
-			"return String(a)"),
+		 "return String(a)"),
 		("let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, "
-			"{});"
-			"p.x"),
+		 "{});"
+		 "p.x"),
 		("let p = {}; for (let i = 0; i < 1e5; i++) "
-			"p = Object.create(new Proxy(p, {})); 'x' in p"),
+		 "p = Object.create(new Proxy(p, {})); 'x' in p"),
 		("const f = () => Reflect.construct(f2, [], f2); function f2() "
-			"{ f() } f()"),
+		 "{ f() } f()"),
 		"const f = () => { [3, 1, 2].sort(f) }; f()",
 	};
 
@@ -721,7 +725,7 @@ test_long_results_are_cut(void **state UNUSED)
 		"Array.from({ length: 1e5 }, (_, i) => i)",
 		"Array.from({ length: 1e5 }, () => ({ a: ['b', { c: 1 }] }))",
 		("Object.fromEntries(Array.from({ length: 1e5 }, (_, i) => "
-			"['k' + i, i]))"),
+		 "['k' + i, i]))"),
 		"new Array(1e9)",
 		"new Uint8Array(1e6)",
 		"new Map(Array.from({ length: 1e5 }, (_, i) => [i, i]))",
@@ -778,6 +782,67 @@ test_caller_goes_away(void **state UNUSED)
 	assert_int_equal(r->status, SANDBOX_CANCELLED);
 	assert_in_range(r->wall_ms, 50, 3000);
 	close(fds[0]);
+}
+
+/* A responder that is killed leaves no program running behind it. */
+static void
+test_dies_with_its_parent(void **state UNUSED)
+{
+	int64_t start_ms = clock_mono_ms();
+	int status;
+	pid_t pid, orphan;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)run("for (;;);");
+		_exit(0);
+	}
+	usleep(200000);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	orphan = waitpid(-1, &status, 0);
+	assert_true(orphan > 0);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_true(clock_mono_ms() - start_ms < 3000);
+	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+}
+
+static bool
+is_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+	return true;
+#endif
+#endif
+	return false;
+}
+
+/* Too little address space is said, and nothing has run. */
+static void
+test_address_space(void **state UNUSED)
+{
+	struct rlimit before, low;
+	struct sandbox_result *r;
+
+	/* A test under AddressSanitizer needs terabytes of it itself. */
+	if (is_sanitized())
+		skip();
+	getrlimit(RLIMIT_AS, &before);
+	low = before;
+	low.rlim_cur = 4ULL << 30;
+	if (setrlimit(RLIMIT_AS, &low) != 0)
+		skip();
+	r = run("return 1");
+	setrlimit(RLIMIT_AS, &before);
+	assert_int_equal(r->status, SANDBOX_NOT_STARTED);
+	assert_string_equal(r->detail, "no address space for the engine");
+	assert_false(r->has_started);
 }
 
 static size_t
@@ -1240,6 +1305,8 @@ main(int argc, char **argv)
 		TEST(test_console_limits),
 		TEST(test_long_results_are_cut),
 		TEST(test_caller_goes_away),
+		TEST(test_dies_with_its_parent),
+		TEST(test_address_space),
 		TEST(test_no_leaks),
 		TEST(test_no_such_program),
 		TEST(test_image),
