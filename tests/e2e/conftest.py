@@ -61,7 +61,9 @@ def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     stack = getattr(item, "funcargs", {}).get("stack")
     if report.when == "call" and report.failed and stack is not None:
-        report.sections.append(("log of the stack", stack.front.logs()[-3000:]))
+        lines = [x for x in stack.front.logs().splitlines()
+                 if "gw_backend.c" not in x]
+        report.sections.append(("log of the stack", "\n".join(lines[-25:])))
 
 
 @pytest.fixture(scope="session")
