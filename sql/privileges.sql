@@ -60,7 +60,7 @@ BEGIN
         TO mcp_responder;
 
     GRANT EXECUTE ON FUNCTION
-        mcp.reap_sessions(integer, integer),
+        mcp.reap_sessions(integer, integer, timestamptz),
         mcp.reap_records(integer),
         mcp.reap_preview(),
         mcp.sweep_save(bigint, text, bigint, bigint, bigint, boolean)

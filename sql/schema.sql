@@ -473,7 +473,7 @@ $$;
 
 COMMENT ON FUNCTION mcp.reap_records(p_batch integer) IS 'One batch of tombstones and sweeps past 7 days and audit events past 90 days; 0: none left';
 
-CREATE FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, OUT due bigint, OUT expired bigint, OUT renewed bigint) RETURNS record
+CREATE FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, p_after timestamp with time zone DEFAULT '-infinity'::timestamp with time zone, OUT due bigint, OUT expired bigint, OUT renewed bigint, OUT last_alarm_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -486,16 +486,20 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     -- SKIP LOCKED: two reapers share the queue without waiting, and a
     -- request that holds its row is not waited for either.
-    SELECT count(*),
+    -- p_after: while an old transaction is open somewhere (pg_dump), the
+    -- index keeps entries of what earlier batches did; do not wade through
+    -- them in each batch anew.
+    SELECT count(*), max(q.alarm_at),
             coalesce(array_agg(q.session_id)
                 FILTER (WHERE q.expired_by IS NOT NULL), '{}'),
             coalesce(array_agg(q.session_id)
                 FILTER (WHERE q.expired_by IS NULL), '{}')
-        INTO due, expired_ids, live_ids
-        FROM (SELECT s.session_id, mcp.session_expired_by(s.created_at,
-                    s.last_activity_at, s.idle_s, s.lifetime_s) AS expired_by
+        INTO due, last_alarm_at, expired_ids, live_ids
+        FROM (SELECT s.session_id, s.alarm_at,
+                    mcp.session_expired_by(s.created_at, s.last_activity_at,
+                        s.idle_s, s.lifetime_s) AS expired_by
                 FROM mcp.session s
-                WHERE s.alarm_at <= now()
+                WHERE s.alarm_at BETWEEN p_after AND now()
                 ORDER BY s.alarm_at
                 LIMIT p_batch
                 FOR UPDATE SKIP LOCKED) q;
@@ -513,7 +517,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, OUT due bigint, OUT expired bigint, OUT renewed bigint) IS 'One batch of due alarms: expired sessions go, live ones get the next alarm. due < p_batch: the queue is empty';
+COMMENT ON FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, p_after timestamp with time zone, OUT due bigint, OUT expired bigint, OUT renewed bigint, OUT last_alarm_at timestamp with time zone) IS 'One batch of due alarms: expired sessions go, live ones get the next alarm. due < p_batch: the queue is empty. p_after: last_alarm_at of the batch before';
 
 CREATE FUNCTION mcp.revoke_account(p_organization_id text, p_account_id text, OUT memberships bigint, OUT tokens bigint, OUT sessions bigint) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -525,13 +529,15 @@ BEGIN
         WHERE m.organization_id = p_organization_id
             AND m.account_id = p_account_id;
     GET DIAGNOSTICS memberships = ROW_COUNT;
+    -- Sessions before tokens, the order in which mcp.enter touches them: the
+    -- other way round the two could wait for each other.
+    sessions := mcp.session_bury(ARRAY(SELECT s.session_id
+        FROM mcp.session s WHERE s.organization_id = p_organization_id
+            AND s.account_id = p_account_id), 'revoked');
     UPDATE mcp.api_token t SET revoked_at = now()
         WHERE t.organization_id = p_organization_id
             AND t.account_id = p_account_id AND t.revoked_at IS NULL;
     GET DIAGNOSTICS tokens = ROW_COUNT;
-    sessions := mcp.session_bury(ARRAY(SELECT s.session_id
-        FROM mcp.session s WHERE s.organization_id = p_organization_id
-            AND s.account_id = p_account_id), 'revoked');
     PERFORM mcp.audit_write('account.revoked', NULL, p_account_id,
         p_organization_id, NULL, jsonb_build_object('memberships',
             memberships, 'tokens', tokens, 'sessions', sessions));
@@ -1995,8 +2001,8 @@ GRANT ALL ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, O
 REVOKE ALL ON FUNCTION mcp.reap_records(p_batch integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.reap_records(p_batch integer) TO mcp_reaper;
 
-REVOKE ALL ON FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, OUT due bigint, OUT expired bigint, OUT renewed bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, OUT due bigint, OUT expired bigint, OUT renewed bigint) TO mcp_reaper;
+REVOKE ALL ON FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, p_after timestamp with time zone, OUT due bigint, OUT expired bigint, OUT renewed bigint, OUT last_alarm_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer, p_after timestamp with time zone, OUT due bigint, OUT expired bigint, OUT renewed bigint, OUT last_alarm_at timestamp with time zone) TO mcp_reaper;
 
 REVOKE ALL ON FUNCTION mcp.revoke_account(p_organization_id text, p_account_id text, OUT memberships bigint, OUT tokens bigint, OUT sessions bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.revoke_account(p_organization_id text, p_account_id text, OUT memberships bigint, OUT tokens bigint, OUT sessions bigint) TO mcp_admin;

@@ -520,7 +520,9 @@ COMMENT ON FUNCTION mcp.jwks_fail(text, text) IS
 
 -- The reaper.  Each call is one short transaction over one batch.
 CREATE FUNCTION mcp.reap_sessions(p_batch integer, p_heartbeat_s integer,
-    OUT due bigint, OUT expired bigint, OUT renewed bigint)
+    p_after timestamptz DEFAULT '-infinity',
+    OUT due bigint, OUT expired bigint, OUT renewed bigint,
+    OUT last_alarm_at timestamptz)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -533,16 +535,20 @@ BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     -- SKIP LOCKED: two reapers share the queue without waiting, and a
     -- request that holds its row is not waited for either.
-    SELECT count(*),
+    -- p_after: while an old transaction is open somewhere (pg_dump), the
+    -- index keeps entries of what earlier batches did; do not wade through
+    -- them in each batch anew.
+    SELECT count(*), max(q.alarm_at),
             coalesce(array_agg(q.session_id)
                 FILTER (WHERE q.expired_by IS NOT NULL), '{}'),
             coalesce(array_agg(q.session_id)
                 FILTER (WHERE q.expired_by IS NULL), '{}')
-        INTO due, expired_ids, live_ids
-        FROM (SELECT s.session_id, mcp.session_expired_by(s.created_at,
-                    s.last_activity_at, s.idle_s, s.lifetime_s) AS expired_by
+        INTO due, last_alarm_at, expired_ids, live_ids
+        FROM (SELECT s.session_id, s.alarm_at,
+                    mcp.session_expired_by(s.created_at, s.last_activity_at,
+                        s.idle_s, s.lifetime_s) AS expired_by
                 FROM mcp.session s
-                WHERE s.alarm_at <= now()
+                WHERE s.alarm_at BETWEEN p_after AND now()
                 ORDER BY s.alarm_at
                 LIMIT p_batch
                 FOR UPDATE SKIP LOCKED) q;
@@ -559,9 +565,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION mcp.reap_sessions(integer, integer) IS
+COMMENT ON FUNCTION mcp.reap_sessions(integer, integer, timestamptz) IS
     'One batch of due alarms: expired sessions go, live ones get the next '
-    'alarm. due < p_batch: the queue is empty';
+    'alarm. due < p_batch: the queue is empty. p_after: last_alarm_at of the '
+    'batch before';
 
 CREATE FUNCTION mcp.reap_records(p_batch integer)
 RETURNS bigint
@@ -681,13 +688,15 @@ BEGIN
         WHERE m.organization_id = p_organization_id
             AND m.account_id = p_account_id;
     GET DIAGNOSTICS memberships = ROW_COUNT;
+    -- Sessions before tokens, the order in which mcp.enter touches them: the
+    -- other way round the two could wait for each other.
+    sessions := mcp.session_bury(ARRAY(SELECT s.session_id
+        FROM mcp.session s WHERE s.organization_id = p_organization_id
+            AND s.account_id = p_account_id), 'revoked');
     UPDATE mcp.api_token t SET revoked_at = now()
         WHERE t.organization_id = p_organization_id
             AND t.account_id = p_account_id AND t.revoked_at IS NULL;
     GET DIAGNOSTICS tokens = ROW_COUNT;
-    sessions := mcp.session_bury(ARRAY(SELECT s.session_id
-        FROM mcp.session s WHERE s.organization_id = p_organization_id
-            AND s.account_id = p_account_id), 'revoked');
     PERFORM mcp.audit_write('account.revoked', NULL, p_account_id,
         p_organization_id, NULL, jsonb_build_object('memberships',
             memberships, 'tokens', tokens, 'sessions', sessions));

@@ -9,7 +9,9 @@
 #include "store/db.h"
 
 DB_STMT(SESSIONS, "sweep_sessions_1",
-	"SELECT due, expired, renewed FROM mcp.reap_sessions($1, $2)", 2, 3);
+	"SELECT due, expired, renewed, last_alarm_at "
+	"FROM mcp.reap_sessions($1, $2, $3)",
+	3, 4);
 
 DB_STMT(RECORDS, "sweep_records_1", "SELECT mcp.reap_records($1)", 1, 1);
 
@@ -18,6 +20,12 @@ DB_STMT(PREVIEW, "sweep_preview_1",
 
 DB_STMT(SAVE, "sweep_save_1", "SELECT mcp.sweep_save($1, $2, $3, $4, $5, $6)",
 	6, 1);
+
+/* What outlives a batch and its arena. */
+struct progress {
+	char after[64]; /* alarm at which the last batch ended */
+	bool is_last;	/* nothing is left behind it */
+};
 
 /*
  * A deadlock or serialization failure undid its batch and nothing else, so
@@ -35,27 +43,30 @@ run_batch(struct db *db, struct arena *a, const struct db_stmt *s,
 	return db_run(db, a, s, params, r, e);
 }
 
-/* One batch of sessions; *IS_LAST when the queue is empty behind it. */
 static int
 sweep_sessions(struct db *db, struct arena *a, const struct sweep_options *o,
-	struct sweep *out, bool *is_last, struct err *e)
+	struct sweep *out, struct progress *p, struct err *e)
 {
-	const char *params[2];
+	const char *params[3], *last;
 	struct db_res r;
 
 	params[0] = arena_printf(a, "%" PRId64, o->batch);
 	params[1] = arena_printf(a, "%" PRId64, o->heartbeat_s);
+	params[2] = p->after;
 	if (run_batch(db, a, &SESSIONS, params, &r, e) != 0)
 		return err_wrap(e, "sessions");
 	out->expired += db_int(&r, 0, 1);
 	out->renewed += db_int(&r, 0, 2);
-	*is_last = db_int(&r, 0, 0) < o->batch;
+	p->is_last = db_int(&r, 0, 0) < o->batch;
+	last = db_text(&r, 0, 3);
+	if (last != NULL)
+		(void)snprintf(p->after, sizeof(p->after), "%s", last);
 	return 0;
 }
 
 static int
 sweep_records(struct db *db, struct arena *a, const struct sweep_options *o,
-	struct sweep *out, bool *is_last, struct err *e)
+	struct sweep *out, struct progress *p, struct err *e)
 {
 	const char *params[1];
 	struct db_res r;
@@ -64,7 +75,7 @@ sweep_records(struct db *db, struct arena *a, const struct sweep_options *o,
 	if (run_batch(db, a, &RECORDS, params, &r, e) != 0)
 		return err_wrap(e, "records");
 	out->purged += db_int(&r, 0, 0);
-	*is_last = db_int(&r, 0, 0) == 0;
+	p->is_last = db_int(&r, 0, 0) == 0;
 	return 0;
 }
 
@@ -91,21 +102,21 @@ sweep_run(struct db *db, struct arena *a, const struct sweep_options *o,
 	struct sweep *out, struct err *e)
 {
 	static int (*const STEPS[])(struct db *, struct arena *,
-		const struct sweep_options *, struct sweep *, bool *,
+		const struct sweep_options *, struct sweep *, struct progress *,
 		struct err *) = { sweep_sessions, sweep_records };
 	int64_t start_ms = clock_mono_ms();
 	size_t step = 0;
-	bool is_last;
+	struct progress p = { .after = "-infinity" };
 
 	*out = (struct sweep){ 0 };
 	while (step < NELEM(STEPS)) {
 		out->elapsed_ms = clock_mono_ms() - start_ms;
 		if (out->elapsed_ms >= o->budget_ms)
 			break;
-		if (STEPS[step](db, a, o, out, &is_last, e) != 0)
+		if (STEPS[step](db, a, o, out, &p, e) != 0)
 			return -1;
 		arena_reset(a);
-		if (is_last)
+		if (p.is_last)
 			step++;
 	}
 	out->elapsed_ms = clock_mono_ms() - start_ms;

@@ -39,7 +39,9 @@ $$;
 SELECT is(pg_temp.tables('mcp_responder'), NULL, 'responder: no table');
 SELECT is(pg_temp.functions('mcp_responder'),
     'api_token_find enter jwks_claim jwks_fail jwks_find jwks_save '
-    'schema_version session_end session_initialized session_open',
+    'schema_version secret_find session_end session_initialized session_open '
+    'source_inventory tool_find tool_listed tool_search upstream_drop '
+    'upstream_find upstream_save',
     'responder: its functions');
 SELECT is(pg_temp.tables('mcp_reaper'), NULL, 'reaper: no table');
 SELECT is(pg_temp.functions('mcp_reaper'),
@@ -52,7 +54,9 @@ SELECT is(pg_temp.functions('mcp_readonly'),
     'schema_version session_expired_by', 'readonly: harmless functions');
 SELECT is(pg_temp.functions('mcp_admin'),
     'drain kill_session reap_preview revoke_account schema_version '
-    'session_expired_by', 'admin: the functions for people');
+    'secret_find secret_remove secret_rotate secret_save session_expired_by '
+    'source_inventory tool_find tool_import tool_search',
+    'admin: the functions for people');
 SELECT is(string_agg(n || ' ' || r, ', '), NULL, 'nobody may create here')
 FROM unnest(ARRAY['mcp_responder', 'mcp_reaper', 'mcp_admin',
     'mcp_readonly']) r, unnest(ARRAY['mcp']) n

@@ -27,9 +27,10 @@ CREATE FUNCTION pg_temp.enter(id text, i text, a text, o text,
 
 -- A live session.
 SELECT is(current_setting('synchronous_commit'), 'on', 'durable at first');
-SELECT is(r::text,
+SELECT is((outcome, issuer, account_id, organization_id, protocol_version,
+    client_capabilities, is_initialized, end_reason)::text,
     '(ok,i,a,x,2025-11-25,"{""elicitation"": {}}",f,)', 'ok, whole row')
-FROM mcp.enter(repeat('1', 64), 'i', 'a', 'x', NULL, 'sql') r;
+FROM mcp.enter(repeat('1', 64), 'i', 'a', 'x', NULL, 'sql');
 SELECT is(pg_temp.activity(repeat('1', 64)), '0'::interval, 'ok extends');
 SELECT is(alarm_at, now() + interval '20 seconds', 'ok leaves the alarm')
 FROM mcp.session;
@@ -145,8 +146,10 @@ SELECT is(pg_temp.activity(repeat('3', 64)), interval '10 seconds',
     'none of them touched the session');
 SELECT is((SELECT count(last_used_at) FROM mcp.api_token), 0::bigint,
     'none of them counts as use of a token');
-SELECT is(r::text, '(ok,i,a,x,2025-06-18,{},f,)', 'good token, whole row')
-FROM mcp.enter(repeat('3', 64), NULL, NULL, NULL, sha256('good'), 'sql') r;
+SELECT is((outcome, issuer, account_id, organization_id, protocol_version,
+    client_capabilities, is_initialized, end_reason)::text,
+    '(ok,i,a,x,2025-06-18,{},f,)', 'good token, whole row')
+FROM mcp.enter(repeat('3', 64), NULL, NULL, NULL, sha256('good'), 'sql');
 SELECT is(pg_temp.activity(repeat('3', 64)), '0'::interval,
     'a good token extends');
 SELECT is(last_used_at, now(), 'and its use is noted') FROM mcp.api_token

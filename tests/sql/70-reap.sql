@@ -15,8 +15,8 @@ CREATE TEMP TABLE before AS SELECT * FROM mcp.session;
 SELECT is(r::text, '(1,1,0)', 'preview') FROM mcp.reap_preview() r;
 SELECT is(count(*), 3::bigint, 'changes nothing')
 FROM mcp.session JOIN before USING (session_id, alarm_at, last_activity_at);
-SELECT is(r::text, '(2,1,1)', 'one pass: two due, one gone, one renewed')
-FROM mcp.reap_sessions(100, 30) r;
+SELECT is((due, expired, renewed)::text, '(2,1,1)', 'one pass: two due, one gone, one renewed')
+FROM mcp.reap_sessions(100, 30);
 SELECT is(to_jsonb(s) - 'alarm_at', to_jsonb(b) - 'alarm_at',
     'live: only the alarm has moved')
 FROM mcp.session s JOIN before b USING (session_id)
@@ -28,20 +28,35 @@ FROM mcp.session WHERE session_id = pg_temp.id(2);
 SELECT is(to_jsonb(s), to_jsonb(b), 'not due: not looked at')
 FROM mcp.session s JOIN before b USING (session_id)
 WHERE session_id = pg_temp.id(3);
-SELECT is(r::text, '(0,0,0)', 'again: nothing is due')
-FROM mcp.reap_sessions(100, 30) r;
+SELECT is((due, expired, renewed)::text, '(0,0,0)', 'again: nothing is due')
+FROM mcp.reap_sessions(100, 30);
 
 -- Batches: oldest alarm first, never more than asked for.
 INSERT INTO mcp.session (session_id, issuer, account_id, organization_id,
     last_activity_at, alarm_at)
 SELECT pg_temp.id(100 + n), 'i', 'a', 'x', now() - interval '1 hour',
     now() - n * interval '1 s' FROM generate_series(1, 25) n;
-SELECT is(r::text, '(10,10,0)', 'a batch') FROM mcp.reap_sessions(10, 30) r;
+SELECT is((due, expired, renewed)::text, '(10,10,0)', 'a batch')
+FROM mcp.reap_sessions(10, 30);
 SELECT is(min(alarm_at), now() - interval '15 s', 'the oldest went first')
 FROM mcp.session WHERE account_id = 'a';
-SELECT is(r::text, '(10,10,0)', 'a batch') FROM mcp.reap_sessions(10, 30) r;
-SELECT is(r::text, '(5,5,0)', 'the last: less than asked for')
-FROM mcp.reap_sessions(10, 30) r;
+SELECT is((due, expired, renewed)::text, '(10,10,0)', 'a batch')
+FROM mcp.reap_sessions(10, 30);
+SELECT is((due, expired, renewed)::text, '(5,5,0)', 'the last: less than asked for')
+FROM mcp.reap_sessions(10, 30);
+
+-- From where the batch before left off, what has the same alarm included.
+INSERT INTO mcp.session (session_id, issuer, account_id, organization_id,
+    last_activity_at, alarm_at)
+SELECT pg_temp.id(200 + n), 'i', 'a', 'x', now() - interval '1 hour',
+    now() - (n / 2) * interval '1 s' FROM generate_series(2, 7) n;
+SELECT is((due, expired, last_alarm_at)::text,
+    (3, 3, now() - interval '2 s')::text, 'a batch tells where it ended')
+FROM mcp.reap_sessions(3, 30, now() - interval '3 s');
+SELECT is((due, expired)::text, '(3,3)', 'the next goes on there')
+FROM mcp.reap_sessions(10, 30, now() - interval '2 s');
+SELECT is(last_alarm_at, NULL, 'nothing due: no such time')
+FROM mcp.reap_sessions(10, 30);
 
 -- Records.
 DELETE FROM mcp.session_tombstone;
