@@ -10,7 +10,8 @@ dist_migrations_DATA = \
 	sql/migrations/0001-tables.sql \
 	sql/migrations/0002-functions.sql \
 	sql/migrations/0003-views.sql \
-	sql/migrations/0004-catalog.sql
+	sql/migrations/0004-catalog.sql \
+	sql/migrations/0005-execution.sql
 
 EXTRA_DIST += tests/sql/run tests/sql/concurrency.py \
 	tests/sql/10-structure.sql \

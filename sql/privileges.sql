@@ -4,9 +4,11 @@
 --
 -- The responder and the reaper call functions and touch no table (reason:
 -- migration 0002).  What a leaked responder password still allows: opening,
--- extending and ending a session whose id and owner are known, and storing a
--- key set (audited as jwks.changed) - the responder must trust the keys it
--- shares, so guard this password like the issuer's.
+-- extending and ending a session whose id and owner are known, reading the
+-- catalogue and sealed secrets (of no use without the keyring), reading and
+-- ending a run whose id is known, and storing a key set (audited as
+-- jwks.changed) - the responder must trust the keys it shares, so guard this
+-- password like the issuer's.
 
 -- Nothing for PUBLIC: the functions run with their owner's rights.
 REVOKE ALL ON SCHEMA mcp FROM PUBLIC;
@@ -56,19 +58,36 @@ BEGIN
         mcp.secret_find(text, text),
         mcp.upstream_find(text, bigint),
         mcp.upstream_save(text, bigint, text, text),
-        mcp.upstream_drop(text, bigint, text)
+        mcp.upstream_drop(text, bigint, text),
+        mcp.execution_open(uuid, text, text, text, text, bytea, text,
+            integer),
+        mcp.execution_renew(uuid, integer, integer),
+        mcp.execution_suspend(uuid, integer, bytea, bigint, integer),
+        mcp.execution_settle(uuid, integer, text, text, text, text, bigint),
+        mcp.execution_state(uuid, text, text, text),
+        mcp.execution_resume(uuid, text, text, text, integer, text, text,
+            text, integer),
+        mcp.execution_calls(uuid),
+        mcp.call_begin(uuid, integer, integer, text, text, bytea),
+        mcp.call_ask(uuid, integer, integer, text, text, bytea, bytea, text,
+            text, text, integer),
+        mcp.call_go(uuid, integer, integer),
+        mcp.call_settle(uuid, integer, integer, text, boolean, text, bytea)
         TO mcp_responder;
 
     GRANT EXECUTE ON FUNCTION
         mcp.reap_sessions(integer, integer, timestamptz),
         mcp.reap_records(integer),
-        mcp.reap_preview(),
-        mcp.sweep_save(bigint, text, bigint, bigint, bigint, boolean)
+        mcp.reap_executions(integer, bigint),
+        mcp.reap_preview(bigint),
+        mcp.sweep_save(bigint, text, bigint, bigint, bigint, boolean, bigint,
+            bigint, bigint)
         TO mcp_reaper;
 
     GRANT SELECT ON mcp.session_live, mcp.session_expired,
         mcp.session_ended, mcp.api_token_live, mcp.organization_usage,
-        mcp.audit_recent, mcp.sweep_recent
+        mcp.audit_recent, mcp.sweep_recent, mcp.execution_waiting,
+        mcp.execution_recent, mcp.call_recent
         TO mcp_admin, mcp_readonly;
     -- The views call it with the rights of whoever reads them.
     GRANT EXECUTE ON FUNCTION mcp.session_expired_by(timestamptz,
@@ -132,8 +151,30 @@ BEGIN
         mcp.kill_session(text),
         mcp.revoke_account(text, text),
         mcp.drain(),
-        mcp.reap_preview()
+        mcp.reap_preview(bigint),
+        mcp.approve(uuid, integer, text),
+        mcp.approve(uuid, text),
+        mcp.decline(uuid, integer, text),
+        mcp.decline(uuid, text),
+        mcp.cancel_execution(uuid, text)
         TO mcp_admin;
+
+    -- Runs can be read, all but the heap and sealed arguments, and removed;
+    -- their state is changed by functions alone.
+    GRANT SELECT (execution_id, issuer, account_id, organization_id,
+            session_hint, status, code_sha256, engine, generation,
+            heap_generation, created_at, lease_until, waiting_since,
+            deadline_at, ended_at, alarm_at, wall_used_ms, outcome, result,
+            error),
+        DELETE
+        ON mcp.execution TO mcp_admin;
+    GRANT SELECT (execution_id, seq, generation, path, status, args,
+            args_sha256, created_at, started_at, ended_at, is_error, result,
+            result_sha256, interaction_kind, message, schema, deadline_at,
+            action, answer, decided_at, decided_by, decided_via, note)
+        ON mcp.execution_call TO mcp_admin;
+    GRANT SELECT ON mcp.call_waiting TO mcp_admin;
+    GRANT EXECUTE ON FUNCTION mcp.iso(timestamptz) TO mcp_admin;
     $sql$;
 END
 $do$;

@@ -32,6 +32,20 @@ $$;
 
 COMMENT ON FUNCTION mcp.api_token_find(p_token_sha256 bytea, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text) IS 'Whose token: ok with the principal, bad_token (unknown, revoked) or expired_token; always one row, nothing is written';
 
+CREATE FUNCTION mcp.approve(execution_id uuid, note text) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$SELECT mcp.execution_decide($1, NULL, 'accept', $2)$_$;
+
+COMMENT ON FUNCTION mcp.approve(execution_id uuid, note text) IS 'Approve the only call that a run waits with. Audited';
+
+CREATE FUNCTION mcp.approve(execution_id uuid, seq integer DEFAULT NULL::integer, note text DEFAULT NULL::text) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$SELECT mcp.execution_decide($1, $2, 'accept', $3)$_$;
+
+COMMENT ON FUNCTION mcp.approve(execution_id uuid, seq integer, note text) IS 'Approve the call that a run waits with; seq where several wait. The run goes on when its owner resumes it. Audited';
+
 CREATE FUNCTION mcp.audit_foreign(p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_owner_organization_id text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -66,6 +80,173 @@ CREATE FUNCTION mcp.audit_write(p_event text, p_issuer text, p_account_id text, 
 $$;
 
 COMMENT ON FUNCTION mcp.audit_write(p_event text, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_detail jsonb) IS 'Append an audit event';
+
+CREATE FUNCTION mcp.call_ask(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea, p_pending bytea, p_kind text, p_message text, p_schema text, p_window_s integer, OUT outcome text, OUT deadline text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    outcome := mcp.execution_hold(p_execution_id, p_generation);
+    IF outcome <> 'ok' THEN
+        RETURN;
+    END IF;
+    INSERT INTO mcp.execution_call (execution_id, seq, generation, path,
+            status, args, args_sha256, pending, interaction_kind, message,
+            schema, deadline_at)
+        VALUES (p_execution_id, p_seq, p_generation, p_path, 'waiting',
+            p_args, p_args_sha256, p_pending, p_kind, p_message, p_schema,
+            now() + make_interval(secs => p_window_s))
+        ON CONFLICT (execution_id, seq) DO NOTHING;
+    outcome := CASE WHEN FOUND THEN 'ok' ELSE 'again' END;
+    deadline := mcp.iso(now() + make_interval(secs => p_window_s));
+END
+$$;
+
+COMMENT ON FUNCTION mcp.call_ask(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea, p_pending bytea, p_kind text, p_message text, p_schema text, p_window_s integer, OUT outcome text, OUT deadline text) IS 'Note a call that waits for somebody''s word: ok, again, cancelled, lost';
+
+CREATE FUNCTION mcp.call_begin(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o text := mcp.execution_hold(p_execution_id, p_generation);
+BEGIN
+    IF o <> 'ok' THEN
+        RETURN o;
+    END IF;
+    INSERT INTO mcp.execution_call (execution_id, seq, generation, path,
+            status, args, args_sha256, started_at)
+        VALUES (p_execution_id, p_seq, p_generation, p_path, 'running',
+            p_args, p_args_sha256, now())
+        ON CONFLICT (execution_id, seq) DO NOTHING;
+    RETURN CASE WHEN FOUND THEN 'ok' ELSE 'again' END;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.call_begin(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea) IS 'Note a call about to be sent. ok: send it, once this is committed; again: it is there already, send nothing that may have been sent; cancelled, lost: stop';
+
+CREATE FUNCTION mcp.call_decide(p_execution_id uuid, p_seq integer, p_action text, p_answer text, p_by text, p_via text, p_note text) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    UPDATE mcp.execution_call c
+        SET action = p_action, answer = p_answer, decided_at = now(),
+            decided_by = p_by, decided_via = p_via, note = p_note
+        WHERE c.execution_id = p_execution_id AND c.seq = p_seq;
+    UPDATE mcp.execution e
+        SET alarm_at = mcp.execution_alarm(e.execution_id, e.deadline_at)
+        WHERE e.execution_id = p_execution_id AND e.status = 'waiting'
+$$;
+
+COMMENT ON FUNCTION mcp.call_decide(p_execution_id uuid, p_seq integer, p_action text, p_answer text, p_by text, p_via text, p_note text) IS 'Write a decision';
+
+CREATE FUNCTION mcp.call_go(p_execution_id uuid, p_generation integer, p_seq integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    o text := mcp.execution_hold(p_execution_id, p_generation);
+    c record;
+BEGIN
+    IF o <> 'ok' THEN
+        RETURN o;
+    END IF;
+    UPDATE mcp.execution_call x
+        SET status = 'running', started_at = now(), pending = NULL,
+            generation = p_generation
+        WHERE x.execution_id = p_execution_id AND x.seq = p_seq
+            AND x.status = 'waiting' AND x.interaction_kind = 'approval'
+            AND x.action = 'accept';
+    IF FOUND THEN
+        RETURN 'ok';
+    END IF;
+    SELECT x.status, x.action INTO c FROM mcp.execution_call x
+        WHERE x.execution_id = p_execution_id AND x.seq = p_seq;
+    RETURN CASE WHEN c.status = 'waiting' THEN 'refused' ELSE 'again' END;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.call_go(p_execution_id uuid, p_generation integer, p_seq integer) IS 'An approved call is about to be sent. ok: send it, once this is committed; refused: not approved (any more); again: sent or settled already; cancelled, lost: stop';
+
+CREATE FUNCTION mcp.call_settle(p_execution_id uuid, p_generation integer, p_seq integer, p_status text, p_is_error boolean, p_result text, p_result_sha256 bytea) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    c record;
+    o text;
+BEGIN
+    IF p_status NOT IN ('done', 'failed', 'unknown', 'declined') THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such status';
+    END IF;
+    -- Only the generation that sent it knows what came of it, and it may say
+    -- so after the run was taken from it: then unknown becomes known.
+    UPDATE mcp.execution_call x
+        SET status = p_status, ended_at = now(), is_error = p_is_error,
+            result = p_result, result_sha256 = p_result_sha256
+        FROM mcp.execution_call old
+        WHERE x.execution_id = p_execution_id AND x.seq = p_seq
+            AND x.generation = p_generation
+            AND x.status IN ('running', 'unknown')
+            AND (p_status IN ('done', 'failed')
+                OR p_status = 'unknown' AND x.status = 'running')
+            AND old.execution_id = x.execution_id AND old.seq = x.seq
+        RETURNING old.status INTO c;
+    IF FOUND THEN
+        RETURN CASE WHEN c.status = 'unknown' THEN 'late' ELSE 'ok' END;
+    END IF;
+    SELECT x.status, x.generation INTO c FROM mcp.execution_call x
+        WHERE x.execution_id = p_execution_id AND x.seq = p_seq;
+    IF c.status = p_status THEN
+        RETURN 'again';
+    ELSIF c.status IS DISTINCT FROM 'waiting' THEN
+        RETURN 'lost';
+    END IF;
+    -- Not sent: a refusal, or the answer to a question.
+    o := mcp.execution_hold(p_execution_id, p_generation);
+    IF o <> 'ok' THEN
+        RETURN o;
+    END IF;
+    UPDATE mcp.execution_call x
+        SET status = p_status, ended_at = now(), is_error = p_is_error,
+            result = p_result, result_sha256 = p_result_sha256,
+            pending = NULL, generation = p_generation
+        WHERE x.execution_id = p_execution_id AND x.seq = p_seq
+            AND x.status = 'waiting'
+            AND (p_status = 'declined' AND x.action IN ('decline', 'cancel')
+                OR p_status IN ('done', 'failed')
+                    AND x.interaction_kind = 'elicit'
+                    AND x.action IS NOT NULL);
+    RETURN CASE WHEN FOUND THEN 'ok' ELSE 'refused' END;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.call_settle(p_execution_id uuid, p_generation integer, p_seq integer, p_status text, p_is_error boolean, p_result text, p_result_sha256 bytea) IS 'Note what came of a call: done, failed, unknown, or (never sent) declined. ok; again: known already; late: the run was given up before; refused: still waits for a decision; cancelled, lost: not noted';
+
+CREATE FUNCTION mcp.cancel_execution(execution_id uuid, note text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+BEGIN
+    SELECT x.* INTO e FROM mcp.execution x
+        WHERE x.execution_id = cancel_execution.execution_id FOR UPDATE;
+    IF NOT FOUND OR e.ended_at IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    PERFORM mcp.execution_close(e.execution_id, 'cancelled', 'cancelled',
+        NULL, 'An administrator has ended this run.');
+    PERFORM mcp.audit_write('execution.cancelled', e.issuer, e.account_id,
+        e.organization_id, e.session_hint, jsonb_strip_nulls(
+            jsonb_build_object('execution_id', e.execution_id, 'was',
+                e.status, 'note', cancel_execution.note)));
+    RETURN true;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.cancel_execution(execution_id uuid, note text) IS 'End a run; false: there is none, or it is over. A running one stops at its next call or heartbeat; what it has sent is unknown until it says. Audited';
 
 CREATE FUNCTION mcp.catalog_bump(p_organization_ids text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -113,6 +294,20 @@ END
 $$;
 
 COMMENT ON FUNCTION mcp.catalog_changed() IS 'Trigger of source, tool and tool_policy: catalog_bump';
+
+CREATE FUNCTION mcp.decline(execution_id uuid, note text) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$SELECT mcp.execution_decide($1, NULL, 'decline', $2)$_$;
+
+COMMENT ON FUNCTION mcp.decline(execution_id uuid, note text) IS 'Refuse the only call that a run waits with. Audited';
+
+CREATE FUNCTION mcp.decline(execution_id uuid, seq integer DEFAULT NULL::integer, note text DEFAULT NULL::text) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$SELECT mcp.execution_decide($1, $2, 'decline', $3)$_$;
+
+COMMENT ON FUNCTION mcp.decline(execution_id uuid, seq integer, note text) IS 'Refuse the call that a run waits with, or an approval that has not been used; seq where several wait. The program is told. Audited';
 
 CREATE FUNCTION mcp.drain() RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -275,6 +470,464 @@ $$;
 
 COMMENT ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) IS 'Admit one request; always one row. p_session_id NULL: no session is meant. p_token_sha256 given: the principal is the token''s. p_membership: sql (rows decide), yes, no (decided elsewhere). outcome: ok, bad_token, expired_token, not_member (the caller''s own session is ended), no_session (unknown, ended or expired; end_reason if it was the caller''s), foreign (audited, untouched). With ok: the catalogue''s version and the number of tools in tools/list, 0 without one';
 
+CREATE FUNCTION mcp.execution_alarm(p_execution_id uuid, p_deadline_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT least(p_deadline_at, min(c.deadline_at))
+    FROM mcp.execution_call c
+    WHERE c.execution_id = p_execution_id AND c.status = 'waiting'
+        AND c.action IS NULL
+$$;
+
+COMMENT ON FUNCTION mcp.execution_alarm(p_execution_id uuid, p_deadline_at timestamp with time zone) IS 'The next moment at which a waiting run changes by itself';
+
+CREATE FUNCTION mcp.execution_calls(p_execution_id uuid) RETURNS TABLE(seq integer, path text, status text, generation integer, args text, args_sha256 text, pending bytea, interaction_kind text, message text, schema text, deadline text, action text, answer text, decided_via text, note text, is_error boolean, ms bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT c.seq, c.path, c.status, c.generation, c.args,
+        encode(c.args_sha256, 'hex'), c.pending, c.interaction_kind,
+        c.message, c.schema, mcp.iso(c.deadline_at), c.action, c.answer,
+        c.decided_via, c.note, c.is_error,
+        (extract(epoch FROM c.ended_at - c.started_at) * 1000)::bigint
+    FROM mcp.execution_call c WHERE c.execution_id = p_execution_id
+    ORDER BY c.seq
+$$;
+
+COMMENT ON FUNCTION mcp.execution_calls(p_execution_id uuid) IS 'The calls of a run, by number; ms: from sending to the answer. Call it after execution_resume or execution_state has let the owner in';
+
+CREATE FUNCTION mcp.execution_close(p_execution_id uuid, p_status text, p_outcome text, p_result text, p_error text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE mcp.execution_call c
+        SET status = CASE WHEN c.status = 'running' THEN 'unknown'
+                WHEN c.action IN ('decline', 'cancel') THEN 'declined'
+                ELSE 'cancelled' END,
+            ended_at = now(), pending = NULL
+        WHERE c.execution_id = p_execution_id
+            AND c.status IN ('running', 'waiting');
+    UPDATE mcp.execution e
+        SET status = p_status, outcome = p_outcome, result = p_result,
+            error = p_error, ended_at = now(), lease_until = NULL,
+            waiting_since = NULL, alarm_at = NULL, heap = NULL,
+            heap_generation = NULL
+        WHERE e.execution_id = p_execution_id;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_close(p_execution_id uuid, p_status text, p_outcome text, p_result text, p_error text) IS 'End a run and the calls it leaves';
+
+CREATE FUNCTION mcp.execution_decide(p_execution_id uuid, p_seq integer, p_action text, p_note text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    e record;
+    c record;
+BEGIN
+    SELECT x.* INTO e FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such execution';
+    ELSIF e.ended_at IS NOT NULL THEN
+        RAISE object_not_in_prerequisite_state
+            USING MESSAGE = 'the run is over: ' || e.status;
+    ELSIF e.deadline_at <= now() AND e.status = 'waiting' THEN
+        RAISE object_not_in_prerequisite_state
+            USING MESSAGE = 'the run has expired';
+    END IF;
+    BEGIN
+        SELECT x.* INTO STRICT c FROM mcp.execution_call x
+            WHERE x.execution_id = p_execution_id
+                AND CASE WHEN p_seq IS NULL
+                    THEN x.status = 'waiting' AND (x.action IS NULL
+                        OR x.action = 'accept' AND p_action <> 'accept')
+                    ELSE x.seq = p_seq END;
+    EXCEPTION
+        WHEN too_many_rows THEN
+            RAISE invalid_parameter_value USING MESSAGE =
+                'several calls wait; name one by its seq',
+                HINT = 'SELECT seq, path, message FROM '
+                    'mcp.execution_waiting WHERE execution_id = '''
+                    || p_execution_id || '''';
+        WHEN no_data_found THEN
+            RAISE invalid_parameter_value
+                USING MESSAGE = 'no such call waits';
+    END;
+    IF c.status <> 'waiting' THEN
+        RAISE object_not_in_prerequisite_state
+            USING MESSAGE = format('call %s is not waiting: %s', c.seq,
+                c.status);
+    ELSIF c.action = p_action THEN
+        RETURN format('%s (call %s) was decided before: %s', c.path, c.seq,
+            c.action);
+    ELSIF c.action IS NOT NULL
+        AND NOT (c.action = 'accept' AND p_action <> 'accept')
+    THEN
+        RAISE object_not_in_prerequisite_state
+            USING MESSAGE = format('call %s was decided before: %s', c.seq,
+                c.action);
+    ELSIF c.action IS NULL AND c.deadline_at <= now() THEN
+        RAISE object_not_in_prerequisite_state
+            USING MESSAGE = format('the time for call %s is over', c.seq);
+    ELSIF p_action = 'accept' AND c.interaction_kind <> 'approval' THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE = format(
+            'call %s asks the user a question; it can only be declined',
+            c.seq);
+    END IF;
+    PERFORM mcp.call_decide(p_execution_id, c.seq, p_action, NULL,
+        session_user, 'sql', p_note);
+    PERFORM mcp.audit_write(CASE p_action WHEN 'accept'
+            THEN 'execution.approved' ELSE 'execution.declined' END,
+        e.issuer, e.account_id, e.organization_id, e.session_hint,
+        jsonb_strip_nulls(jsonb_build_object('execution_id', p_execution_id,
+            'seq', c.seq, 'path', c.path, 'note', p_note)));
+    RETURN format('%s (call %s): %s; the run goes on when its owner resumes '
+        'it', c.path, c.seq, CASE p_action WHEN 'accept' THEN 'approved'
+            ELSE 'declined' END);
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_decide(p_execution_id uuid, p_seq integer, p_action text, p_note text) IS 'What approve and decline do';
+
+CREATE FUNCTION mcp.execution_hold(p_execution_id uuid, p_generation integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    e record;
+BEGIN
+    SELECT x.status, x.generation INTO e FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id FOR SHARE;
+    RETURN CASE
+        WHEN e.status = 'running' AND e.generation = p_generation THEN 'ok'
+        WHEN e.status = 'cancelled' THEN 'cancelled'
+        ELSE 'lost' END;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_hold(p_execution_id uuid, p_generation integer) IS 'ok, cancelled or lost; the run''s state is locked';
+
+CREATE FUNCTION mcp.execution_open(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_code_sha256 bytea, p_engine text, p_lease_s integer) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    INSERT INTO mcp.execution (execution_id, issuer, account_id,
+        organization_id, session_hint, status, code_sha256, engine,
+        lease_until, alarm_at)
+    VALUES (p_execution_id, p_issuer, p_account_id, p_organization_id,
+        left(p_session_id, 8), 'running', p_code_sha256, p_engine,
+        now() + make_interval(secs => p_lease_s),
+        now() + make_interval(secs => p_lease_s))
+$$;
+
+COMMENT ON FUNCTION mcp.execution_open(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_code_sha256 bytea, p_engine text, p_lease_s integer) IS 'A run begins, as generation 1';
+
+CREATE FUNCTION mcp.execution_overdue(p_execution_id uuid) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    n integer;
+BEGIN
+    UPDATE mcp.execution_call c
+        SET action = 'decline', decided_at = now(), decided_via = 'timeout',
+            note = 'approval_timeout'
+        WHERE c.execution_id = p_execution_id AND c.status = 'waiting'
+            AND c.action IS NULL AND c.deadline_at <= now();
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_overdue(p_execution_id uuid) IS 'Decline the calls of a run that nobody decided in time; how many';
+
+CREATE FUNCTION mcp.execution_reclaim(p_execution_id uuid) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    UPDATE mcp.execution e
+        SET status = 'waiting', lease_until = NULL, waiting_since = now(),
+            alarm_at = mcp.execution_alarm(e.execution_id, e.deadline_at)
+        WHERE e.execution_id = p_execution_id
+            AND e.generation - e.heap_generation <= 3
+            AND NOT EXISTS (SELECT FROM mcp.execution_call c
+                WHERE c.execution_id = e.execution_id
+                    AND c.generation > e.heap_generation);
+    IF FOUND THEN
+        RETURN 'waiting';
+    END IF;
+    PERFORM mcp.execution_close(p_execution_id, 'failed', 'process_lost',
+        NULL, 'The process that ran this has ended. Calls marked unknown may '
+        'or may not have taken effect; the others are as listed.');
+    RETURN 'failed';
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_reclaim(p_execution_id uuid) IS 'The run''s process is gone: waiting again if no call has begun since its heap was stored, else failed, with calls under way unknown';
+
+CREATE FUNCTION mcp.execution_renew(p_execution_id uuid, p_generation integer, p_lease_s integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    UPDATE mcp.execution e
+        SET lease_until = now() + make_interval(secs => p_lease_s)
+        WHERE e.execution_id = p_execution_id AND e.status = 'running'
+            AND e.generation = p_generation;
+    RETURN CASE WHEN FOUND THEN 'ok'
+        ELSE mcp.execution_hold(p_execution_id, p_generation) END;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_renew(p_execution_id uuid, p_generation integer, p_lease_s integer) IS 'Extend the lease: ok, or stop: cancelled, lost';
+
+CREATE FUNCTION mcp.execution_resume(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_seq integer, p_action text, p_answer text, p_engine text, p_lease_s integer, OUT outcome text, OUT status text, OUT generation integer, OUT heap_generation integer, OUT engine text, OUT heap bytea, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+    c record;
+    target integer;
+    n_asked integer;
+    n_open integer;
+BEGIN
+    IF p_action NOT IN ('accept', 'decline', 'cancel') THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such action';
+    END IF;
+    -- Strangers are answered before anything is locked.
+    SELECT x.issuer, x.account_id, x.organization_id INTO e
+        FROM mcp.execution x WHERE x.execution_id = p_execution_id;
+    IF NOT FOUND THEN
+        outcome := 'not_found';
+        RETURN;
+    ELSIF (e.issuer, e.account_id, e.organization_id)
+        IS DISTINCT FROM (p_issuer, p_account_id, p_organization_id)
+    THEN
+        outcome := 'forbidden';
+        RETURN;
+    END IF;
+    SELECT x.status, x.lease_until, x.deadline_at INTO e
+        FROM mcp.execution x WHERE x.execution_id = p_execution_id
+        FOR UPDATE;
+    IF NOT FOUND THEN -- the reaper, just now
+        outcome := 'not_found';
+        RETURN;
+    END IF;
+    -- What the reaper would do, if it has not come by.
+    IF e.status = 'running' AND e.lease_until <= now() THEN
+        PERFORM mcp.execution_reclaim(p_execution_id);
+    END IF;
+    SELECT x.status, x.deadline_at INTO e FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id;
+    IF e.status = 'waiting' THEN
+        IF e.deadline_at <= now() THEN
+            PERFORM mcp.execution_close(p_execution_id, 'expired', 'expired',
+                NULL, NULL);
+        ELSE
+            PERFORM mcp.execution_overdue(p_execution_id);
+        END IF;
+    END IF;
+
+    SELECT x.* INTO e FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id;
+    status := e.status;
+    generation := e.generation;
+    engine := e.engine;
+    wall_used_ms := e.wall_used_ms;
+    run_outcome := e.outcome;
+    result := e.result;
+    error := e.error;
+    IF e.ended_at IS NOT NULL THEN
+        outcome := CASE WHEN e.status = 'expired' THEN 'expired'
+            ELSE 'settled' END;
+        RETURN;
+    END IF;
+
+    -- Whose word is it?  Without a number only where it cannot be meant for
+    -- anything else: a resume that comes twice must not approve the next
+    -- question, which nobody has seen.
+    IF p_action IS NOT NULL THEN
+        SELECT count(*) FILTER (WHERE x.interaction_kind IS NOT NULL),
+                count(*) FILTER (WHERE x.status = 'waiting'
+                    AND x.action IS NULL),
+                min(x.seq) FILTER (WHERE x.interaction_kind IS NOT NULL)
+            INTO n_asked, n_open, target FROM mcp.execution_call x
+            WHERE x.execution_id = p_execution_id;
+        IF p_seq IS NOT NULL THEN
+            target := p_seq;
+        ELSIF n_asked <> 1 THEN
+            IF e.status = 'waiting' AND n_open > 0 THEN
+                outcome := 'seq_required';
+                RETURN;
+            END IF;
+            target := NULL;
+        END IF;
+        IF target IS NOT NULL THEN
+            SELECT x.status, x.action, x.interaction_kind INTO c
+                FROM mcp.execution_call x
+                WHERE x.execution_id = p_execution_id AND x.seq = target;
+            IF c.interaction_kind IS NULL THEN
+                outcome := 'no_call';
+                RETURN;
+            ELSIF c.status = 'waiting' AND (c.action IS NULL
+                OR c.action = 'accept' AND p_action <> 'accept')
+            THEN
+                PERFORM mcp.call_decide(p_execution_id, target, p_action,
+                    p_answer, p_account_id, 'resume', NULL);
+            END IF;
+        END IF;
+    END IF;
+
+    IF e.status = 'running' THEN
+        outcome := 'running';
+    ELSIF NOT EXISTS (SELECT FROM mcp.execution_call x
+        WHERE x.execution_id = p_execution_id AND x.status = 'waiting'
+            AND x.action IS NOT NULL)
+    THEN
+        outcome := 'waiting';
+    ELSIF e.engine <> p_engine THEN
+        outcome := 'other_engine';
+    ELSE
+        UPDATE mcp.execution x
+            SET status = 'running', generation = x.generation + 1,
+                waiting_since = NULL,
+                lease_until = now() + make_interval(secs => p_lease_s),
+                alarm_at = now() + make_interval(secs => p_lease_s)
+            WHERE x.execution_id = p_execution_id;
+        outcome := 'claimed';
+        status := 'running';
+        generation := e.generation + 1;
+        heap_generation := e.heap_generation;
+        heap := e.heap;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_resume(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_seq integer, p_action text, p_answer text, p_engine text, p_lease_s integer, OUT outcome text, OUT status text, OUT generation integer, OUT heap_generation integer, OUT engine text, OUT heap bytea, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text) IS 'Note a decision of the owner (p_action; NULL: none) on call p_seq (NULL: the only one ever asked about) and take the run up if it can go on; always one row. outcome: claimed (you run it, with heap and generation), running (another does), waiting (nothing decided), seq_required, no_call, settled (with the answer recorded), expired, other_engine, not_found, forbidden';
+
+CREATE FUNCTION mcp.execution_settle(p_execution_id uuid, p_generation integer, p_status text, p_outcome text, p_result text, p_error text, p_wall_used_ms bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    e record;
+BEGIN
+    IF p_status NOT IN ('completed', 'failed', 'cancelled') THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such status';
+    END IF;
+    SELECT x.status, x.generation INTO e FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id FOR UPDATE;
+    IF e.generation = p_generation AND e.status = 'running' THEN
+        UPDATE mcp.execution x SET wall_used_ms = p_wall_used_ms
+            WHERE x.execution_id = p_execution_id;
+        PERFORM mcp.execution_close(p_execution_id, p_status, p_outcome,
+            p_result, p_error);
+        RETURN 'ok';
+    END IF;
+    RETURN CASE
+        WHEN e.generation = p_generation AND e.status = p_status THEN 'again'
+        WHEN e.status = 'cancelled' THEN 'cancelled'
+        ELSE 'lost' END;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_settle(p_execution_id uuid, p_generation integer, p_status text, p_outcome text, p_result text, p_error text, p_wall_used_ms bigint) IS 'The run is over, with its answer: ok, again, cancelled, lost. Calls still under way become unknown, those that wait cancelled';
+
+CREATE FUNCTION mcp.execution_state(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, OUT outcome text, OUT status text, OUT generation integer, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text, OUT deadline text, OUT is_claimable boolean) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+BEGIN
+    SELECT x.issuer, x.account_id, x.organization_id, x.status, x.generation,
+            x.wall_used_ms, x.outcome, x.result, x.error, x.deadline_at,
+            x.lease_until
+        INTO e FROM mcp.execution x WHERE x.execution_id = p_execution_id;
+    IF NOT FOUND THEN
+        outcome := 'not_found';
+        RETURN;
+    ELSIF (e.issuer, e.account_id, e.organization_id)
+        IS DISTINCT FROM (p_issuer, p_account_id, p_organization_id)
+    THEN
+        outcome := 'forbidden';
+        RETURN;
+    END IF;
+    status := e.status;
+    generation := e.generation;
+    wall_used_ms := e.wall_used_ms;
+    run_outcome := e.outcome;
+    result := e.result;
+    error := e.error;
+    deadline := mcp.iso(e.deadline_at);
+    outcome := CASE
+        WHEN e.status = 'expired'
+            OR e.status = 'waiting' AND e.deadline_at <= now() THEN 'expired'
+        WHEN e.status IN ('running', 'waiting') THEN e.status
+        ELSE 'settled' END;
+    is_claimable := outcome = 'running' AND e.lease_until <= now()
+        OR outcome = 'waiting' AND EXISTS (SELECT FROM mcp.execution_call c
+            WHERE c.execution_id = p_execution_id AND c.status = 'waiting'
+                AND (c.action IS NOT NULL OR c.deadline_at <= now()));
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_state(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, OUT outcome text, OUT status text, OUT generation integer, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text, OUT deadline text, OUT is_claimable boolean) IS 'How a run stands, for its owner; always one row. outcome: running, waiting, settled, expired, not_found, forbidden. is_claimable: execution_resume without an action would get further';
+
+CREATE FUNCTION mcp.execution_suspend(p_execution_id uuid, p_generation integer, p_heap bytea, p_wall_used_ms bigint, p_keep_s integer) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    e record;
+    c record;
+BEGIN
+    SELECT x.status, x.generation, x.heap_generation INTO e
+        FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id FOR UPDATE;
+    IF e.status = 'waiting' AND e.generation = p_generation
+        AND e.heap_generation = p_generation
+    THEN
+        RETURN 'again';
+    ELSIF e.status = 'cancelled' THEN
+        RETURN 'cancelled';
+    ELSIF e.status IS DISTINCT FROM 'running'
+        OR e.generation <> p_generation
+    THEN
+        RETURN 'lost';
+    END IF;
+    SELECT count(*) FILTER (WHERE x.status = 'running') AS n_running,
+            count(*) FILTER (WHERE x.status = 'waiting') AS n_waiting,
+            max(x.deadline_at) FILTER (WHERE x.status = 'waiting')
+                + make_interval(secs => p_keep_s) AS deadline_at
+        INTO c FROM mcp.execution_call x
+        WHERE x.execution_id = p_execution_id;
+    IF c.n_running > 0 OR c.n_waiting = 0 THEN
+        RAISE object_not_in_prerequisite_state USING MESSAGE =
+            'a run is suspended when no call is under way and one waits';
+    END IF;
+    UPDATE mcp.execution x
+        SET status = 'waiting', heap = p_heap,
+            heap_generation = p_generation, wall_used_ms = p_wall_used_ms,
+            waiting_since = now(), lease_until = NULL,
+            deadline_at = c.deadline_at,
+            alarm_at = mcp.execution_alarm(p_execution_id, c.deadline_at)
+        WHERE x.execution_id = p_execution_id;
+    RETURN 'ok';
+END
+$$;
+
+COMMENT ON FUNCTION mcp.execution_suspend(p_execution_id uuid, p_generation integer, p_heap bytea, p_wall_used_ms bigint, p_keep_s integer) IS 'Store the heap; the run waits, at most p_keep_s beyond its last call''s deadline: ok, again, cancelled, lost';
+
 CREATE FUNCTION mcp.is_similar(a text, b text) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     RETURN (a OPERATOR(mcp_trgm.%) b);
@@ -286,6 +939,12 @@ CREATE FUNCTION mcp.is_word_similar(word text, words text) RETURNS boolean
     RETURN (word OPERATOR(mcp_trgm.<%) words);
 
 COMMENT ON FUNCTION mcp.is_word_similar(word text, words text) IS 'Operator <% of pg_trgm, wherever it is installed; inlined';
+
+CREATE FUNCTION mcp.iso(t timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN to_char((t AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS"Z"'::text);
+
+COMMENT ON FUNCTION mcp.iso(t timestamp with time zone) IS 'ISO 8601, UTC, seconds';
 
 CREATE FUNCTION mcp.jwks_claim(p_issuer text, p_is_metadata boolean, p_min_interval_s integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -423,24 +1082,92 @@ CREATE FUNCTION mcp.policy_matches(pattern text, path text) RETURNS boolean
 
 COMMENT ON FUNCTION mcp.policy_matches(pattern text, path text) IS 'true: the pattern of a policy matches the path';
 
-CREATE FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) RETURNS record
+CREATE FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint, OUT due bigint, OUT declined bigint, OUT failed bigint, OUT expired bigint, OUT purged bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+BEGIN
+    due := 0;
+    declined := 0;
+    failed := 0;
+    expired := 0;
+    -- SKIP LOCKED: who holds a run is at work on it.
+    FOR e IN SELECT x.execution_id, x.status, x.lease_until, x.deadline_at
+        FROM mcp.execution x
+        WHERE x.alarm_at <= now()
+        ORDER BY x.alarm_at
+        LIMIT p_batch
+        FOR UPDATE SKIP LOCKED
+    LOOP
+        due := due + 1;
+        IF e.status = 'running' AND e.lease_until > now() THEN
+            UPDATE mcp.execution x SET alarm_at = x.lease_until
+                WHERE x.execution_id = e.execution_id;
+        ELSIF e.status = 'running' THEN
+            IF mcp.execution_reclaim(e.execution_id) = 'failed' THEN
+                failed := failed + 1;
+            END IF;
+        ELSIF e.deadline_at <= now() THEN
+            PERFORM mcp.execution_close(e.execution_id, 'expired', 'expired',
+                NULL, NULL);
+            expired := expired + 1;
+        ELSE
+            declined := declined + mcp.execution_overdue(e.execution_id);
+            UPDATE mcp.execution x
+                SET alarm_at = mcp.execution_alarm(x.execution_id,
+                    x.deadline_at)
+                WHERE x.execution_id = e.execution_id;
+        END IF;
+    END LOOP;
+    DELETE FROM mcp.execution WHERE execution_id = ANY (ARRAY(
+        SELECT x.execution_id FROM mcp.execution x
+        WHERE x.ended_at < now() - make_interval(secs => p_retention_s)
+        ORDER BY x.ended_at LIMIT p_batch FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS purged = ROW_COUNT;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint, OUT due bigint, OUT declined bigint, OUT failed bigint, OUT expired bigint, OUT purged bigint) IS 'One batch: calls not decided in time are declined, runs without a process fail (or wait as before), runs that waited too long expire, old ones go. due and purged < p_batch: nothing is left';
+
+CREATE FUNCTION mcp.reap_preview(p_retention_s bigint DEFAULT 604800, OUT expired bigint, OUT renewed bigint, OUT purged bigint, OUT runs_failed bigint, OUT runs_expired bigint, OUT calls_declined bigint) RETURNS record
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT count(*) FILTER (WHERE q.expired_by IS NOT NULL),
-        count(*) FILTER (WHERE q.expired_by IS NULL),
-        (SELECT count(*) FROM mcp.session_tombstone d
-            WHERE d.ended_at < now() - interval '7 days')
-        + (SELECT count(*) FROM mcp.audit_event a
-            WHERE a.at < now() - interval '90 days')
-        + (SELECT count(*) FROM mcp.sweep w
-            WHERE w.finished_at < now() - interval '7 days')
-    FROM (SELECT mcp.session_expired_by(s.created_at, s.last_activity_at,
-            s.idle_s, s.lifetime_s) AS expired_by
-        FROM mcp.session s WHERE s.alarm_at <= now()) q
+    SELECT q.expired, q.renewed, q.purged, r.failed, r.expired,
+        (SELECT count(*) FROM mcp.execution e
+            JOIN mcp.execution_call c USING (execution_id)
+            WHERE e.alarm_at <= now() AND e.status = 'waiting'
+                AND e.deadline_at > now() AND c.status = 'waiting'
+                AND c.action IS NULL AND c.deadline_at <= now())
+    FROM (SELECT count(*) FILTER (WHERE s.expired_by IS NOT NULL) AS expired,
+            count(*) FILTER (WHERE s.expired_by IS NULL) AS renewed,
+            (SELECT count(*) FROM mcp.session_tombstone d
+                WHERE d.ended_at < now() - interval '7 days')
+            + (SELECT count(*) FROM mcp.audit_event a
+                WHERE a.at < now() - interval '90 days')
+            + (SELECT count(*) FROM mcp.sweep w
+                WHERE w.finished_at < now() - interval '7 days')
+            + (SELECT count(*) FROM mcp.execution x WHERE x.ended_at
+                < now() - make_interval(secs => p_retention_s)) AS purged
+        FROM (SELECT mcp.session_expired_by(s.created_at,
+                s.last_activity_at, s.idle_s, s.lifetime_s) AS expired_by
+            FROM mcp.session s WHERE s.alarm_at <= now()) s) q,
+        (SELECT count(*) FILTER (WHERE e.status = 'running'
+                AND e.lease_until <= now()
+                AND NOT coalesce(e.generation - e.heap_generation <= 3
+                    AND NOT EXISTS (SELECT FROM mcp.execution_call c
+                        WHERE c.execution_id = e.execution_id
+                            AND c.generation > e.heap_generation), false))
+                AS failed,
+            count(*) FILTER (WHERE e.status = 'waiting'
+                AND e.deadline_at <= now()) AS expired
+        FROM mcp.execution e WHERE e.alarm_at <= now()) r
 $$;
 
-COMMENT ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) IS 'What a sweep would do now; changes nothing';
+COMMENT ON FUNCTION mcp.reap_preview(p_retention_s bigint, OUT expired bigint, OUT renewed bigint, OUT purged bigint, OUT runs_failed bigint, OUT runs_expired bigint, OUT calls_declined bigint) IS 'What a sweep would do now; changes nothing';
 
 CREATE FUNCTION mcp.reap_records(p_batch integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -813,17 +1540,18 @@ $$;
 
 COMMENT ON FUNCTION mcp.source_inventory(p_organization_id text) IS 'Namespaces with tools that can be seen, and how many; by name';
 
-CREATE FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) RETURNS void
+CREATE FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean, p_runs_failed bigint, p_runs_expired bigint, p_calls_declined bigint) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     INSERT INTO mcp.sweep (started_at, host, expired, renewed, purged,
-        is_complete)
+        is_complete, runs_failed, runs_expired, calls_declined)
     VALUES (now() - make_interval(secs => p_elapsed_ms / 1000.0), p_host,
-        p_expired, p_renewed, p_purged, p_is_complete)
+        p_expired, p_renewed, p_purged, p_is_complete, p_runs_failed,
+        p_runs_expired, p_calls_declined)
 $$;
 
-COMMENT ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) IS 'Record a finished run of the reaper';
+COMMENT ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean, p_runs_failed bigint, p_runs_expired bigint, p_calls_declined bigint) IS 'Record a finished run of the reaper';
 
 CREATE FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1249,7 +1977,7 @@ COMMENT ON COLUMN mcp.audit_event.audit_event_id IS 'Order of writing';
 
 COMMENT ON COLUMN mcp.audit_event.at IS 'When';
 
-COMMENT ON COLUMN mcp.audit_event.event IS 'session.foreign, session.killed, session.drained, account.revoked, token.issued, token.revoked, member.added, member.removed, jwks.changed';
+COMMENT ON COLUMN mcp.audit_event.event IS 'session.foreign, session.killed, session.drained, account.revoked, token.issued, token.revoked, member.added, member.removed, jwks.changed, secret.set, secret.removed, execution.approved, execution.declined, execution.cancelled';
 
 COMMENT ON COLUMN mcp.audit_event.issuer IS 'Who did it, or to whom';
 
@@ -1287,6 +2015,272 @@ CREATE VIEW mcp.audit_recent AS
 
 COMMENT ON VIEW mcp.audit_recent IS 'Audit events of the last seven days';
 
+CREATE TABLE mcp.execution (
+    execution_id uuid NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    account_id text NOT NULL COLLATE pg_catalog."C",
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    session_hint text,
+    status text NOT NULL,
+    code_sha256 bytea NOT NULL,
+    engine text NOT NULL COLLATE pg_catalog."C",
+    generation integer DEFAULT 1 NOT NULL,
+    heap_generation integer,
+    heap bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    lease_until timestamp with time zone,
+    waiting_since timestamp with time zone,
+    deadline_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    alarm_at timestamp with time zone,
+    wall_used_ms bigint DEFAULT 0 NOT NULL,
+    outcome text,
+    result text,
+    error text,
+    CONSTRAINT execution_account_id_check CHECK (((octet_length(account_id) >= 1) AND (octet_length(account_id) <= 512))),
+    CONSTRAINT execution_check CHECK ((heap_generation <= generation)),
+    CONSTRAINT execution_check1 CHECK (((heap IS NULL) = (heap_generation IS NULL))),
+    CONSTRAINT execution_check2 CHECK (((status = 'running'::text) = (lease_until IS NOT NULL))),
+    CONSTRAINT execution_check3 CHECK (((status = 'waiting'::text) = (waiting_since IS NOT NULL))),
+    CONSTRAINT execution_check4 CHECK (((status <> 'waiting'::text) OR ((heap IS NOT NULL) AND (deadline_at IS NOT NULL)))),
+    CONSTRAINT execution_check5 CHECK (((status = ANY (ARRAY['running'::text, 'waiting'::text])) = (ended_at IS NULL))),
+    CONSTRAINT execution_check6 CHECK (((ended_at IS NULL) = (alarm_at IS NOT NULL))),
+    CONSTRAINT execution_check7 CHECK (((ended_at IS NULL) OR ((heap IS NULL) AND (outcome IS NOT NULL)))),
+    CONSTRAINT execution_code_sha256_check CHECK ((octet_length(code_sha256) = 32)),
+    CONSTRAINT execution_engine_check CHECK (((octet_length(engine) >= 1) AND (octet_length(engine) <= 256))),
+    CONSTRAINT execution_error_check CHECK ((octet_length(error) <= 65536)),
+    CONSTRAINT execution_generation_check CHECK ((generation > 0)),
+    CONSTRAINT execution_heap_check CHECK ((octet_length(heap) <= 134217728)),
+    CONSTRAINT execution_issuer_check CHECK (((octet_length(issuer) >= 1) AND (octet_length(issuer) <= 1024))),
+    CONSTRAINT execution_organization_id_check CHECK (((octet_length(organization_id) >= 1) AND (octet_length(organization_id) <= 512))),
+    CONSTRAINT execution_outcome_check CHECK ((outcome ~ '^[a-z_]{1,63}$'::text)),
+    CONSTRAINT execution_result_check CHECK ((octet_length(result) <= 16777216)),
+    CONSTRAINT execution_session_hint_check CHECK ((octet_length(session_hint) <= 8)),
+    CONSTRAINT execution_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text]))),
+    CONSTRAINT execution_wall_used_ms_check CHECK ((wall_used_ms >= 0))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_threshold='500', toast.autovacuum_vacuum_scale_factor='0.05', toast.autovacuum_vacuum_threshold='5000');
+ALTER TABLE ONLY mcp.execution ALTER COLUMN heap SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE mcp.execution IS 'Runs of programs that make calls. A waiting run is this row and nothing else: any host can go on with it';
+
+COMMENT ON COLUMN mcp.execution.execution_id IS 'Random; knowing it is not enough to use it';
+
+COMMENT ON COLUMN mcp.execution.issuer IS 'Owner: issuer, account and organisation together';
+
+COMMENT ON COLUMN mcp.execution.account_id IS 'Owner';
+
+COMMENT ON COLUMN mcp.execution.organization_id IS 'Owner';
+
+COMMENT ON COLUMN mcp.execution.session_hint IS 'First eight characters of the session that started it; the run does not depend on it';
+
+COMMENT ON COLUMN mcp.execution.status IS 'running, waiting (for somebody''s word), or over: completed, failed, expired, cancelled';
+
+COMMENT ON COLUMN mcp.execution.code_sha256 IS 'Digest of the program';
+
+COMMENT ON COLUMN mcp.execution.engine IS 'Build of the engine; another cannot read the heap';
+
+COMMENT ON COLUMN mcp.execution.generation IS 'How often it was taken up; who holds an older number has lost it';
+
+COMMENT ON COLUMN mcp.execution.heap_generation IS 'Generation that stored the heap; sealed in';
+
+COMMENT ON COLUMN mcp.execution.heap IS 'The suspended program, compressed and sealed (AES-256-GCM); gone when the run is over';
+
+COMMENT ON COLUMN mcp.execution.created_at IS 'Start of the run';
+
+COMMENT ON COLUMN mcp.execution.lease_until IS 'While running: without an extension its process is given up then';
+
+COMMENT ON COLUMN mcp.execution.waiting_since IS 'While waiting: since when';
+
+COMMENT ON COLUMN mcp.execution.deadline_at IS 'A run that still waits then expires';
+
+COMMENT ON COLUMN mcp.execution.ended_at IS 'When it was over';
+
+COMMENT ON COLUMN mcp.execution.alarm_at IS 'When the reaper looks at the row; NULL: the run is over';
+
+COMMENT ON COLUMN mcp.execution.wall_used_ms IS 'Time it ran; the clock stands while it waits';
+
+COMMENT ON COLUMN mcp.execution.outcome IS 'One word on how it ended: finished, failed, timed_out, process_lost, expired, cancelled';
+
+COMMENT ON COLUMN mcp.execution.result IS 'The answer as given, JSON; a resume that comes again gets it again';
+
+COMMENT ON COLUMN mcp.execution.error IS 'Why it failed';
+
+CREATE TABLE mcp.execution_call (
+    execution_id uuid NOT NULL,
+    seq integer NOT NULL,
+    generation integer NOT NULL,
+    path text NOT NULL COLLATE pg_catalog."C",
+    status text NOT NULL,
+    args text,
+    args_sha256 bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    is_error boolean,
+    result text,
+    result_sha256 bytea,
+    interaction_kind text,
+    message text,
+    schema text,
+    deadline_at timestamp with time zone,
+    pending bytea,
+    action text,
+    answer text,
+    decided_at timestamp with time zone,
+    decided_by text,
+    decided_via text,
+    note text,
+    CONSTRAINT execution_call_action_check CHECK ((action = ANY (ARRAY['accept'::text, 'decline'::text, 'cancel'::text]))),
+    CONSTRAINT execution_call_answer_check CHECK ((octet_length(answer) <= 1048576)),
+    CONSTRAINT execution_call_args_check CHECK ((octet_length(args) <= 1048576)),
+    CONSTRAINT execution_call_args_sha256_check CHECK ((octet_length(args_sha256) = 32)),
+    CONSTRAINT execution_call_check CHECK (((interaction_kind IS NULL) = (deadline_at IS NULL))),
+    CONSTRAINT execution_call_check1 CHECK (((interaction_kind IS NOT NULL) OR ((message IS NULL) AND (schema IS NULL) AND (action IS NULL)))),
+    CONSTRAINT execution_call_check2 CHECK ((((action IS NULL) = (decided_at IS NULL)) AND ((action IS NULL) = (decided_via IS NULL)))),
+    CONSTRAINT execution_call_check3 CHECK (((status = ANY (ARRAY['running'::text, 'waiting'::text])) = (ended_at IS NULL))),
+    CONSTRAINT execution_call_check4 CHECK (((status <> 'waiting'::text) OR ((interaction_kind IS NOT NULL) AND (started_at IS NULL)))),
+    CONSTRAINT execution_call_check5 CHECK (((started_at IS NULL) OR (interaction_kind IS NULL) OR ((interaction_kind = 'approval'::text) AND (action = 'accept'::text)))),
+    CONSTRAINT execution_call_check6 CHECK (((status <> ALL (ARRAY['running'::text, 'unknown'::text])) OR (started_at IS NOT NULL))),
+    CONSTRAINT execution_call_check7 CHECK (((status <> ALL (ARRAY['declined'::text, 'cancelled'::text])) OR (started_at IS NULL))),
+    CONSTRAINT execution_call_check8 CHECK (((status <> 'declined'::text) OR (action = ANY (ARRAY['decline'::text, 'cancel'::text])))),
+    CONSTRAINT execution_call_check9 CHECK (((pending IS NULL) OR (status = 'waiting'::text))),
+    CONSTRAINT execution_call_decided_via_check CHECK ((decided_via = ANY (ARRAY['resume'::text, 'sql'::text, 'timeout'::text]))),
+    CONSTRAINT execution_call_generation_check CHECK ((generation > 0)),
+    CONSTRAINT execution_call_interaction_kind_check CHECK ((interaction_kind = ANY (ARRAY['approval'::text, 'elicit'::text]))),
+    CONSTRAINT execution_call_message_check CHECK ((octet_length(message) <= 65536)),
+    CONSTRAINT execution_call_note_check CHECK ((octet_length(note) <= 4096)),
+    CONSTRAINT execution_call_path_check CHECK ((octet_length(path) <= 512)),
+    CONSTRAINT execution_call_pending_check CHECK ((octet_length(pending) <= 16777216)),
+    CONSTRAINT execution_call_result_check CHECK ((octet_length(result) <= 1048576)),
+    CONSTRAINT execution_call_result_sha256_check CHECK ((octet_length(result_sha256) = 32)),
+    CONSTRAINT execution_call_schema_check CHECK ((octet_length(schema) <= 1048576)),
+    CONSTRAINT execution_call_seq_check CHECK ((seq >= 0)),
+    CONSTRAINT execution_call_status_check CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'failed'::text, 'unknown'::text, 'declined'::text, 'cancelled'::text])))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_threshold='1000');
+ALTER TABLE ONLY mcp.execution_call ALTER COLUMN pending SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE mcp.execution_call IS 'The ledger: what each run called. After a crash it says what ran (done, failed), what may have run (unknown) and what did not (declined, cancelled)';
+
+COMMENT ON COLUMN mcp.execution_call.execution_id IS 'The run';
+
+COMMENT ON COLUMN mcp.execution_call.seq IS 'Number of the call within the run; survives suspension';
+
+COMMENT ON COLUMN mcp.execution_call.generation IS 'Generation of the run that last wrote here';
+
+COMMENT ON COLUMN mcp.execution_call.path IS 'The tool''s path';
+
+COMMENT ON COLUMN mcp.execution_call.status IS 'running: sent, or about to be; waiting: asked, not sent; done, failed: answered; unknown: sent or not, the process is gone; declined: refused; cancelled: the run ended before it was sent';
+
+COMMENT ON COLUMN mcp.execution_call.args IS 'JSON; NULL: too long or not to be kept';
+
+COMMENT ON COLUMN mcp.execution_call.args_sha256 IS 'Of the whole JSON text';
+
+COMMENT ON COLUMN mcp.execution_call.created_at IS 'When it was called';
+
+COMMENT ON COLUMN mcp.execution_call.started_at IS 'Committed just before it was sent; NULL: never sent';
+
+COMMENT ON COLUMN mcp.execution_call.ended_at IS 'When it was settled';
+
+COMMENT ON COLUMN mcp.execution_call.is_error IS 'The tool answered with an error';
+
+COMMENT ON COLUMN mcp.execution_call.result IS 'JSON; NULL: none, too long, or not to be kept';
+
+COMMENT ON COLUMN mcp.execution_call.result_sha256 IS 'Of the whole JSON text';
+
+COMMENT ON COLUMN mcp.execution_call.interaction_kind IS 'approval: may it be made; elicit: a question to the user; NULL: neither';
+
+COMMENT ON COLUMN mcp.execution_call.message IS 'What is asked';
+
+COMMENT ON COLUMN mcp.execution_call.schema IS 'JSON Schema of the answer wanted';
+
+COMMENT ON COLUMN mcp.execution_call.deadline_at IS 'Not decided by then: declined';
+
+COMMENT ON COLUMN mcp.execution_call.pending IS 'While waiting: the whole arguments, sealed, for when it is sent';
+
+COMMENT ON COLUMN mcp.execution_call.action IS 'The decision; NULL: none yet. Until the call is sent a refusal takes the place of an approval, never the other way round';
+
+COMMENT ON COLUMN mcp.execution_call.answer IS 'What came with it, JSON';
+
+COMMENT ON COLUMN mcp.execution_call.decided_at IS 'When it was decided';
+
+COMMENT ON COLUMN mcp.execution_call.decided_by IS 'Account (resume) or database login (sql)';
+
+COMMENT ON COLUMN mcp.execution_call.decided_via IS 'resume: by the owner''s client; sql: mcp.approve or mcp.decline; timeout: by nobody in time';
+
+COMMENT ON COLUMN mcp.execution_call.note IS 'Words of whoever decided; approval_timeout';
+
+CREATE VIEW mcp.call_recent AS
+ SELECT c.execution_id,
+    c.seq,
+    e.organization_id,
+    e.account_id,
+    c.path,
+    c.status,
+    c.created_at,
+    c.started_at,
+    c.ended_at,
+    ((EXTRACT(epoch FROM (c.ended_at - c.started_at)) * (1000)::numeric))::bigint AS ms,
+    c.is_error,
+    c.interaction_kind,
+    c.action,
+    c.decided_at,
+    c.decided_via,
+    c.decided_by,
+    encode(c.args_sha256, 'hex'::text) AS args_sha256,
+    encode(c.result_sha256, 'hex'::text) AS result_sha256
+   FROM (mcp.execution_call c
+     JOIN mcp.execution e USING (execution_id))
+  WHERE (c.created_at > (now() - '1 day'::interval));
+
+COMMENT ON VIEW mcp.call_recent IS 'Calls of the last day, without arguments and results';
+
+CREATE VIEW mcp.execution_waiting AS
+ SELECT c.execution_id,
+    c.seq,
+    e.organization_id,
+    e.account_id,
+    c.interaction_kind,
+    c.path,
+    c.message,
+    c.created_at AS asked_at,
+    c.deadline_at,
+    c.action,
+    c.decided_at,
+    c.decided_via,
+    c.decided_by,
+    e.created_at,
+    e.waiting_since
+   FROM (mcp.execution e
+     JOIN mcp.execution_call c USING (execution_id))
+  WHERE ((e.alarm_at IS NOT NULL) AND (e.status = 'waiting'::text) AND (c.status = 'waiting'::text));
+
+COMMENT ON VIEW mcp.execution_waiting IS 'Calls that wait for a word (action NULL) or, decided, for their owner to resume the run';
+
+CREATE VIEW mcp.call_waiting AS
+ SELECT w.execution_id,
+    w.seq,
+    w.organization_id,
+    w.account_id,
+    w.interaction_kind,
+    w.path,
+    w.message,
+    w.asked_at,
+    w.deadline_at,
+    w.action,
+    w.decided_at,
+    w.decided_via,
+    w.decided_by,
+    w.created_at,
+    w.waiting_since,
+    c.args,
+    c.schema
+   FROM (mcp.execution_waiting w
+     JOIN mcp.execution_call c USING (execution_id, seq));
+
+COMMENT ON VIEW mcp.call_waiting IS 'execution_waiting with the arguments, for who approves';
+
 CREATE TABLE mcp.catalog_version (
     organization_id text NOT NULL COLLATE pg_catalog."C",
     version bigint NOT NULL,
@@ -1303,6 +2297,28 @@ COMMENT ON COLUMN mcp.catalog_version.organization_id IS 'Whose catalogue';
 COMMENT ON COLUMN mcp.catalog_version.version IS 'Another number after every change, also after a restored backup: microseconds of the clock, or one more than before';
 
 COMMENT ON COLUMN mcp.catalog_version.listed IS 'Tools in tools/list: listed, enabled, not blocked';
+
+CREATE VIEW mcp.execution_recent AS
+ SELECT e.execution_id,
+    e.organization_id,
+    e.account_id,
+    e.session_hint,
+    e.status,
+    e.outcome,
+    e.created_at,
+    e.waiting_since,
+    e.deadline_at,
+    e.ended_at,
+    e.wall_used_ms,
+    octet_length(e.heap) AS heap_bytes,
+    ( SELECT count(*) AS count
+           FROM mcp.execution_call c
+          WHERE (c.execution_id = e.execution_id)) AS calls,
+    e.error
+   FROM mcp.execution e
+  WHERE ((e.alarm_at IS NOT NULL) OR (e.ended_at > (now() - '1 day'::interval)));
+
+COMMENT ON VIEW mcp.execution_recent IS 'Runs that are not over, and those that ended in the last day';
 
 CREATE TABLE mcp.jwks (
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -1449,6 +2465,76 @@ COMMENT ON COLUMN mcp.session.last_activity_at IS 'Last accepted request, exact 
 
 COMMENT ON COLUMN mcp.session.alarm_at IS 'When the reaper looks at the row again';
 
+CREATE TABLE mcp.tool (
+    tool_id bigint NOT NULL,
+    source_id bigint NOT NULL,
+    organization_id text NOT NULL COLLATE pg_catalog."C",
+    source_name text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    path text GENERATED ALWAYS AS (((source_name || '.'::text) || name)) STORED NOT NULL COLLATE pg_catalog."C",
+    title text,
+    description text,
+    input_schema json DEFAULT '{"type":"object"}'::json NOT NULL,
+    output_schema json,
+    annotations json DEFAULT '{}'::json NOT NULL,
+    definition jsonb DEFAULT '{}'::jsonb NOT NULL,
+    is_listed boolean DEFAULT false NOT NULL,
+    is_enabled boolean DEFAULT true NOT NULL,
+    needs_approval boolean DEFAULT false NOT NULL,
+    approval_text text,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    words text GENERATED ALWAYS AS (mcp.words(((source_name || '.'::text) || name))) STORED NOT NULL,
+    search tsvector GENERATED ALWAYS AS (((setweight(to_tsvector('simple'::regconfig, mcp.words(((source_name || '.'::text) || name))), 'A'::"char") || setweight(to_tsvector('english'::regconfig, COALESCE(title, ''::text)), 'B'::"char")) || setweight(to_tsvector('english'::regconfig, "left"(COALESCE(description, ''::text), 4000)), 'C'::"char"))) STORED NOT NULL,
+    CONSTRAINT tool_annotations_check CHECK (((json_typeof(annotations) = 'object'::text) AND (octet_length((annotations)::text) <= 65536))),
+    CONSTRAINT tool_approval_text_check CHECK ((octet_length(approval_text) <= 1024)),
+    CONSTRAINT tool_definition_check CHECK (((jsonb_typeof(definition) = 'object'::text) AND (octet_length((definition)::text) <= 1048576))),
+    CONSTRAINT tool_description_check CHECK ((octet_length(description) <= 65536)),
+    CONSTRAINT tool_input_schema_check CHECK (((json_typeof(input_schema) = 'object'::text) AND (octet_length((input_schema)::text) <= 1048576))),
+    CONSTRAINT tool_name_check CHECK (((name ~ '^[A-Za-z0-9_$-]+(\.[A-Za-z0-9_$-]+)*$'::text) AND (octet_length(name) <= 192))),
+    CONSTRAINT tool_output_schema_check CHECK (((json_typeof(output_schema) = 'object'::text) AND (octet_length((output_schema)::text) <= 1048576))),
+    CONSTRAINT tool_title_check CHECK ((octet_length(title) <= 1024))
+);
+
+COMMENT ON TABLE mcp.tool IS 'What a program may call, per organisation';
+
+COMMENT ON COLUMN mcp.tool.tool_id IS 'Key; kept when a source is refreshed';
+
+COMMENT ON COLUMN mcp.tool.source_id IS 'Where it comes from';
+
+COMMENT ON COLUMN mcp.tool.organization_id IS 'As of the source';
+
+COMMENT ON COLUMN mcp.tool.source_name IS 'As of the source; follows when that is renamed';
+
+COMMENT ON COLUMN mcp.tool.name IS 'Name within the source; may have dots';
+
+COMMENT ON COLUMN mcp.tool.path IS 'What a program writes after tools., and policies match';
+
+COMMENT ON COLUMN mcp.tool.title IS 'For people';
+
+COMMENT ON COLUMN mcp.tool.description IS 'What it does';
+
+COMMENT ON COLUMN mcp.tool.input_schema IS 'JSON Schema of its argument, byte for byte as imported';
+
+COMMENT ON COLUMN mcp.tool.output_schema IS 'JSON Schema of its result, byte for byte as imported; NULL: unknown';
+
+COMMENT ON COLUMN mcp.tool.annotations IS 'MCP tool annotations';
+
+COMMENT ON COLUMN mcp.tool.definition IS 'How to call it, by kind of the source';
+
+COMMENT ON COLUMN mcp.tool.is_listed IS 'true: in tools/list itself, beside execute';
+
+COMMENT ON COLUMN mcp.tool.is_enabled IS 'false: can be neither seen nor called';
+
+COMMENT ON COLUMN mcp.tool.needs_approval IS 'What counts when no policy matches';
+
+COMMENT ON COLUMN mcp.tool.approval_text IS 'What an approval says; NULL: a text made from the path';
+
+COMMENT ON COLUMN mcp.tool.updated_at IS 'Last import or change of meaning';
+
+COMMENT ON COLUMN mcp.tool.words IS 'Words of the path, for misspelt ones';
+
+COMMENT ON COLUMN mcp.tool.search IS 'Path (A, words as they are), title (B) and description (C, English)';
+
 CREATE VIEW mcp.organization_usage AS
  SELECT u.organization_id,
     o.name,
@@ -1456,13 +2542,19 @@ CREATE VIEW mcp.organization_usage AS
     (sum(u.tokens_live))::bigint AS tokens_live,
     (sum(u.sessions_live))::bigint AS sessions_live,
     (sum(u.sessions_expired))::bigint AS sessions_expired,
-    max(u.last_activity_at) AS last_activity_at
+    max(u.last_activity_at) AS last_activity_at,
+    (sum(u.tools))::bigint AS tools,
+    (sum(u.runs_waiting))::bigint AS runs_waiting,
+    (sum(u.calls_day))::bigint AS calls_day
    FROM (( SELECT organization.organization_id,
             0 AS members,
             0 AS tokens_live,
             0 AS sessions_live,
             0 AS sessions_expired,
-            NULL::timestamp with time zone AS last_activity_at
+            NULL::timestamp with time zone AS last_activity_at,
+            0 AS tools,
+            0 AS runs_waiting,
+            0 AS calls_day
            FROM mcp.organization
         UNION ALL
          SELECT membership.organization_id,
@@ -1470,7 +2562,10 @@ CREATE VIEW mcp.organization_usage AS
             0,
             0,
             0,
-            NULL::timestamp with time zone
+            NULL::timestamp with time zone,
+            0,
+            0,
+            0
            FROM mcp.membership
           GROUP BY membership.organization_id
         UNION ALL
@@ -1479,7 +2574,10 @@ CREATE VIEW mcp.organization_usage AS
             count(*) AS count,
             0,
             0,
-            NULL::timestamp with time zone
+            NULL::timestamp with time zone,
+            0,
+            0,
+            0
            FROM mcp.api_token_live
           GROUP BY api_token_live.organization_id
         UNION ALL
@@ -1488,16 +2586,56 @@ CREATE VIEW mcp.organization_usage AS
             0,
             (count(*) - count(s.expired_by)),
             count(s.expired_by) AS count,
-            max(s.last_activity_at) AS max
+            max(s.last_activity_at) AS max,
+            0,
+            0,
+            0
            FROM ( SELECT session.organization_id,
                     session.last_activity_at,
                     mcp.session_expired_by(session.created_at, session.last_activity_at, session.idle_s, session.lifetime_s) AS expired_by
                    FROM mcp.session) s
-          GROUP BY s.organization_id) u
+          GROUP BY s.organization_id
+        UNION ALL
+         SELECT tool.organization_id,
+            0,
+            0,
+            0,
+            0,
+            NULL::timestamp with time zone,
+            count(*) AS count,
+            0,
+            0
+           FROM mcp.tool
+          GROUP BY tool.organization_id
+        UNION ALL
+         SELECT execution.organization_id,
+            0,
+            0,
+            0,
+            0,
+            NULL::timestamp with time zone,
+            0,
+            count(*) AS count,
+            0
+           FROM mcp.execution
+          WHERE ((execution.alarm_at IS NOT NULL) AND (execution.status = 'waiting'::text))
+          GROUP BY execution.organization_id
+        UNION ALL
+         SELECT call_recent.organization_id,
+            0,
+            0,
+            0,
+            0,
+            NULL::timestamp with time zone,
+            0,
+            0,
+            count(*) AS count
+           FROM mcp.call_recent
+          GROUP BY call_recent.organization_id) u
      LEFT JOIN mcp.organization o USING (organization_id))
   GROUP BY u.organization_id, o.name;
 
-COMMENT ON VIEW mcp.organization_usage IS 'Members, tokens and sessions of each organisation that has any';
+COMMENT ON VIEW mcp.organization_usage IS 'Members, tokens, sessions, tools, waiting runs and calls of the last day of each organisation that has any';
 
 CREATE TABLE mcp.secret (
     organization_id text NOT NULL COLLATE pg_catalog."C",
@@ -1660,9 +2798,15 @@ CREATE TABLE mcp.sweep (
     renewed bigint DEFAULT 0 NOT NULL,
     purged bigint DEFAULT 0 NOT NULL,
     is_complete boolean NOT NULL,
+    runs_failed bigint DEFAULT 0 NOT NULL,
+    runs_expired bigint DEFAULT 0 NOT NULL,
+    calls_declined bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT sweep_calls_declined_check CHECK ((calls_declined >= 0)),
     CONSTRAINT sweep_expired_check CHECK ((expired >= 0)),
     CONSTRAINT sweep_purged_check CHECK ((purged >= 0)),
-    CONSTRAINT sweep_renewed_check CHECK ((renewed >= 0))
+    CONSTRAINT sweep_renewed_check CHECK ((renewed >= 0)),
+    CONSTRAINT sweep_runs_expired_check CHECK ((runs_expired >= 0)),
+    CONSTRAINT sweep_runs_failed_check CHECK ((runs_failed >= 0))
 );
 
 COMMENT ON TABLE mcp.sweep IS 'One row per run of mcp-reaper. Kept a week';
@@ -1679,9 +2823,15 @@ COMMENT ON COLUMN mcp.sweep.expired IS 'Sessions removed';
 
 COMMENT ON COLUMN mcp.sweep.renewed IS 'Sessions alive, alarm set again';
 
-COMMENT ON COLUMN mcp.sweep.purged IS 'Old tombstones, audit events and sweeps removed';
+COMMENT ON COLUMN mcp.sweep.purged IS 'Old tombstones, audit events, sweeps and runs removed';
 
 COMMENT ON COLUMN mcp.sweep.is_complete IS 'false: stopped by its budget with work left';
+
+COMMENT ON COLUMN mcp.sweep.runs_failed IS 'Runs whose process was gone';
+
+COMMENT ON COLUMN mcp.sweep.runs_expired IS 'Runs that waited too long';
+
+COMMENT ON COLUMN mcp.sweep.calls_declined IS 'Calls that nobody decided in time';
 
 CREATE VIEW mcp.sweep_recent AS
  SELECT sweep.sweep_id,
@@ -1691,7 +2841,10 @@ CREATE VIEW mcp.sweep_recent AS
     sweep.expired,
     sweep.renewed,
     sweep.purged,
-    sweep.is_complete
+    sweep.is_complete,
+    sweep.runs_failed,
+    sweep.runs_expired,
+    sweep.calls_declined
    FROM mcp.sweep
   WHERE (sweep.finished_at > (now() - '1 day'::interval));
 
@@ -1705,76 +2858,6 @@ ALTER TABLE mcp.sweep ALTER COLUMN sweep_id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE mcp.tool (
-    tool_id bigint NOT NULL,
-    source_id bigint NOT NULL,
-    organization_id text NOT NULL COLLATE pg_catalog."C",
-    source_name text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL COLLATE pg_catalog."C",
-    path text GENERATED ALWAYS AS (((source_name || '.'::text) || name)) STORED NOT NULL COLLATE pg_catalog."C",
-    title text,
-    description text,
-    input_schema json DEFAULT '{"type":"object"}'::json NOT NULL,
-    output_schema json,
-    annotations json DEFAULT '{}'::json NOT NULL,
-    definition jsonb DEFAULT '{}'::jsonb NOT NULL,
-    is_listed boolean DEFAULT false NOT NULL,
-    is_enabled boolean DEFAULT true NOT NULL,
-    needs_approval boolean DEFAULT false NOT NULL,
-    approval_text text,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    words text GENERATED ALWAYS AS (mcp.words(((source_name || '.'::text) || name))) STORED NOT NULL,
-    search tsvector GENERATED ALWAYS AS (((setweight(to_tsvector('simple'::regconfig, mcp.words(((source_name || '.'::text) || name))), 'A'::"char") || setweight(to_tsvector('english'::regconfig, COALESCE(title, ''::text)), 'B'::"char")) || setweight(to_tsvector('english'::regconfig, "left"(COALESCE(description, ''::text), 4000)), 'C'::"char"))) STORED NOT NULL,
-    CONSTRAINT tool_annotations_check CHECK (((json_typeof(annotations) = 'object'::text) AND (octet_length((annotations)::text) <= 65536))),
-    CONSTRAINT tool_approval_text_check CHECK ((octet_length(approval_text) <= 1024)),
-    CONSTRAINT tool_definition_check CHECK (((jsonb_typeof(definition) = 'object'::text) AND (octet_length((definition)::text) <= 1048576))),
-    CONSTRAINT tool_description_check CHECK ((octet_length(description) <= 65536)),
-    CONSTRAINT tool_input_schema_check CHECK (((json_typeof(input_schema) = 'object'::text) AND (octet_length((input_schema)::text) <= 1048576))),
-    CONSTRAINT tool_name_check CHECK (((name ~ '^[A-Za-z0-9_$-]+(\.[A-Za-z0-9_$-]+)*$'::text) AND (octet_length(name) <= 192))),
-    CONSTRAINT tool_output_schema_check CHECK (((json_typeof(output_schema) = 'object'::text) AND (octet_length((output_schema)::text) <= 1048576))),
-    CONSTRAINT tool_title_check CHECK ((octet_length(title) <= 1024))
-);
-
-COMMENT ON TABLE mcp.tool IS 'What a program may call, per organisation';
-
-COMMENT ON COLUMN mcp.tool.tool_id IS 'Key; kept when a source is refreshed';
-
-COMMENT ON COLUMN mcp.tool.source_id IS 'Where it comes from';
-
-COMMENT ON COLUMN mcp.tool.organization_id IS 'As of the source';
-
-COMMENT ON COLUMN mcp.tool.source_name IS 'As of the source; follows when that is renamed';
-
-COMMENT ON COLUMN mcp.tool.name IS 'Name within the source; may have dots';
-
-COMMENT ON COLUMN mcp.tool.path IS 'What a program writes after tools., and policies match';
-
-COMMENT ON COLUMN mcp.tool.title IS 'For people';
-
-COMMENT ON COLUMN mcp.tool.description IS 'What it does';
-
-COMMENT ON COLUMN mcp.tool.input_schema IS 'JSON Schema of its argument, byte for byte as imported';
-
-COMMENT ON COLUMN mcp.tool.output_schema IS 'JSON Schema of its result, byte for byte as imported; NULL: unknown';
-
-COMMENT ON COLUMN mcp.tool.annotations IS 'MCP tool annotations';
-
-COMMENT ON COLUMN mcp.tool.definition IS 'How to call it, by kind of the source';
-
-COMMENT ON COLUMN mcp.tool.is_listed IS 'true: in tools/list itself, beside execute';
-
-COMMENT ON COLUMN mcp.tool.is_enabled IS 'false: can be neither seen nor called';
-
-COMMENT ON COLUMN mcp.tool.needs_approval IS 'What counts when no policy matches';
-
-COMMENT ON COLUMN mcp.tool.approval_text IS 'What an approval says; NULL: a text made from the path';
-
-COMMENT ON COLUMN mcp.tool.updated_at IS 'Last import or change of meaning';
-
-COMMENT ON COLUMN mcp.tool.words IS 'Words of the path, for misspelt ones';
-
-COMMENT ON COLUMN mcp.tool.search IS 'Path (A, words as they are), title (B) and description (C, English)';
 
 CREATE TABLE mcp.tool_policy (
     tool_policy_id bigint NOT NULL,
@@ -1855,6 +2938,12 @@ ALTER TABLE ONLY mcp.audit_event
 ALTER TABLE ONLY mcp.catalog_version
     ADD CONSTRAINT catalog_version_pkey PRIMARY KEY (organization_id);
 
+ALTER TABLE ONLY mcp.execution_call
+    ADD CONSTRAINT execution_call_pkey PRIMARY KEY (execution_id, seq);
+
+ALTER TABLE ONLY mcp.execution
+    ADD CONSTRAINT execution_pkey PRIMARY KEY (execution_id);
+
 ALTER TABLE ONLY mcp.jwks
     ADD CONSTRAINT jwks_pkey PRIMARY KEY (issuer);
 
@@ -1909,6 +2998,14 @@ CREATE INDEX audit_event_account_idx ON mcp.audit_event USING btree (organizatio
 
 CREATE INDEX audit_event_at_idx ON mcp.audit_event USING btree (at);
 
+CREATE INDEX execution_alarm_idx ON mcp.execution USING btree (alarm_at) WHERE (alarm_at IS NOT NULL);
+
+CREATE INDEX execution_call_created_idx ON mcp.execution_call USING btree (created_at);
+
+CREATE INDEX execution_ended_idx ON mcp.execution USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX execution_organization_idx ON mcp.execution USING btree (organization_id, created_at);
+
 CREATE INDEX session_alarm_idx ON mcp.session USING btree (alarm_at);
 
 CREATE INDEX session_principal_idx ON mcp.session USING btree (organization_id, account_id, issuer);
@@ -1943,6 +3040,9 @@ CREATE TRIGGER catalog_update AFTER UPDATE ON mcp.tool REFERENCING OLD TABLE AS 
 
 CREATE TRIGGER catalog_update AFTER UPDATE ON mcp.tool_policy REFERENCING OLD TABLE AS old_row NEW TABLE AS new_row FOR EACH STATEMENT EXECUTE FUNCTION mcp.catalog_changed();
 
+ALTER TABLE ONLY mcp.execution_call
+    ADD CONSTRAINT execution_call_execution_id_fkey FOREIGN KEY (execution_id) REFERENCES mcp.execution(execution_id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY mcp.tool
     ADD CONSTRAINT tool_source_id_organization_id_source_name_fkey FOREIGN KEY (source_id, organization_id, source_name) REFERENCES mcp.source(source_id, organization_id, name) ON UPDATE CASCADE ON DELETE CASCADE;
 
@@ -1957,13 +3057,42 @@ GRANT USAGE ON SCHEMA mcp TO mcp_readonly;
 REVOKE ALL ON FUNCTION mcp.api_token_find(p_token_sha256 bytea, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.api_token_find(p_token_sha256 bytea, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text) TO mcp_responder;
 
+REVOKE ALL ON FUNCTION mcp.approve(execution_id uuid, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.approve(execution_id uuid, note text) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.approve(execution_id uuid, seq integer, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.approve(execution_id uuid, seq integer, note text) TO mcp_admin;
+
 REVOKE ALL ON FUNCTION mcp.audit_foreign(p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_owner_organization_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mcp.audit_write(p_event text, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_detail jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION mcp.call_ask(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea, p_pending bytea, p_kind text, p_message text, p_schema text, p_window_s integer, OUT outcome text, OUT deadline text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.call_ask(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea, p_pending bytea, p_kind text, p_message text, p_schema text, p_window_s integer, OUT outcome text, OUT deadline text) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.call_begin(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.call_begin(p_execution_id uuid, p_generation integer, p_seq integer, p_path text, p_args text, p_args_sha256 bytea) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.call_decide(p_execution_id uuid, p_seq integer, p_action text, p_answer text, p_by text, p_via text, p_note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.call_go(p_execution_id uuid, p_generation integer, p_seq integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.call_go(p_execution_id uuid, p_generation integer, p_seq integer) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.call_settle(p_execution_id uuid, p_generation integer, p_seq integer, p_status text, p_is_error boolean, p_result text, p_result_sha256 bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.call_settle(p_execution_id uuid, p_generation integer, p_seq integer, p_status text, p_is_error boolean, p_result text, p_result_sha256 bytea) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.cancel_execution(execution_id uuid, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.cancel_execution(execution_id uuid, note text) TO mcp_admin;
+
 REVOKE ALL ON FUNCTION mcp.catalog_bump(p_organization_ids text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mcp.catalog_changed() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.decline(execution_id uuid, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.decline(execution_id uuid, note text) TO mcp_admin;
+
+REVOKE ALL ON FUNCTION mcp.decline(execution_id uuid, seq integer, note text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.decline(execution_id uuid, seq integer, note text) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.drain() FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.drain() TO mcp_admin;
@@ -1971,9 +3100,45 @@ GRANT ALL ON FUNCTION mcp.drain() TO mcp_admin;
 REVOKE ALL ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.enter(p_session_id text, p_issuer text, p_account_id text, p_organization_id text, p_token_sha256 bytea, p_membership text, OUT outcome text, OUT issuer text, OUT account_id text, OUT organization_id text, OUT protocol_version text, OUT client_capabilities text, OUT is_initialized boolean, OUT end_reason text, OUT catalog_version bigint, OUT listed_tools integer) TO mcp_responder;
 
+REVOKE ALL ON FUNCTION mcp.execution_alarm(p_execution_id uuid, p_deadline_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.execution_calls(p_execution_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_calls(p_execution_id uuid) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.execution_close(p_execution_id uuid, p_status text, p_outcome text, p_result text, p_error text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.execution_decide(p_execution_id uuid, p_seq integer, p_action text, p_note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.execution_hold(p_execution_id uuid, p_generation integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.execution_open(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_code_sha256 bytea, p_engine text, p_lease_s integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_open(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_session_id text, p_code_sha256 bytea, p_engine text, p_lease_s integer) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.execution_overdue(p_execution_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.execution_reclaim(p_execution_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.execution_renew(p_execution_id uuid, p_generation integer, p_lease_s integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_renew(p_execution_id uuid, p_generation integer, p_lease_s integer) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.execution_resume(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_seq integer, p_action text, p_answer text, p_engine text, p_lease_s integer, OUT outcome text, OUT status text, OUT generation integer, OUT heap_generation integer, OUT engine text, OUT heap bytea, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_resume(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, p_seq integer, p_action text, p_answer text, p_engine text, p_lease_s integer, OUT outcome text, OUT status text, OUT generation integer, OUT heap_generation integer, OUT engine text, OUT heap bytea, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.execution_settle(p_execution_id uuid, p_generation integer, p_status text, p_outcome text, p_result text, p_error text, p_wall_used_ms bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_settle(p_execution_id uuid, p_generation integer, p_status text, p_outcome text, p_result text, p_error text, p_wall_used_ms bigint) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.execution_state(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, OUT outcome text, OUT status text, OUT generation integer, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text, OUT deadline text, OUT is_claimable boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_state(p_execution_id uuid, p_issuer text, p_account_id text, p_organization_id text, OUT outcome text, OUT status text, OUT generation integer, OUT wall_used_ms bigint, OUT run_outcome text, OUT result text, OUT error text, OUT deadline text, OUT is_claimable boolean) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.execution_suspend(p_execution_id uuid, p_generation integer, p_heap bytea, p_wall_used_ms bigint, p_keep_s integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.execution_suspend(p_execution_id uuid, p_generation integer, p_heap bytea, p_wall_used_ms bigint, p_keep_s integer) TO mcp_responder;
+
 REVOKE ALL ON FUNCTION mcp.is_similar(a text, b text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mcp.is_word_similar(word text, words text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.iso(t timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.iso(t timestamp with time zone) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.jwks_claim(p_issuer text, p_is_metadata boolean, p_min_interval_s integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.jwks_claim(p_issuer text, p_is_metadata boolean, p_min_interval_s integer) TO mcp_responder;
@@ -1994,9 +3159,12 @@ REVOKE ALL ON FUNCTION mcp.policy_action(p_organization_id text, p_path text) FR
 
 REVOKE ALL ON FUNCTION mcp.policy_matches(pattern text, path text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) TO mcp_reaper;
-GRANT ALL ON FUNCTION mcp.reap_preview(OUT expired bigint, OUT renewed bigint, OUT purged bigint) TO mcp_admin;
+REVOKE ALL ON FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint, OUT due bigint, OUT declined bigint, OUT failed bigint, OUT expired bigint, OUT purged bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint, OUT due bigint, OUT declined bigint, OUT failed bigint, OUT expired bigint, OUT purged bigint) TO mcp_reaper;
+
+REVOKE ALL ON FUNCTION mcp.reap_preview(p_retention_s bigint, OUT expired bigint, OUT renewed bigint, OUT purged bigint, OUT runs_failed bigint, OUT runs_expired bigint, OUT calls_declined bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.reap_preview(p_retention_s bigint, OUT expired bigint, OUT renewed bigint, OUT purged bigint, OUT runs_failed bigint, OUT runs_expired bigint, OUT calls_declined bigint) TO mcp_reaper;
+GRANT ALL ON FUNCTION mcp.reap_preview(p_retention_s bigint, OUT expired bigint, OUT renewed bigint, OUT purged bigint, OUT runs_failed bigint, OUT runs_expired bigint, OUT calls_declined bigint) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.reap_records(p_batch integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.reap_records(p_batch integer) TO mcp_reaper;
@@ -2053,8 +3221,8 @@ REVOKE ALL ON FUNCTION mcp.source_inventory(p_organization_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.source_inventory(p_organization_id text) TO mcp_responder;
 GRANT ALL ON FUNCTION mcp.source_inventory(p_organization_id text) TO mcp_admin;
 
-REVOKE ALL ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean) TO mcp_reaper;
+REVOKE ALL ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean, p_runs_failed bigint, p_runs_expired bigint, p_calls_declined bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.sweep_save(p_elapsed_ms bigint, p_host text, p_expired bigint, p_renewed bigint, p_purged bigint, p_is_complete boolean, p_runs_failed bigint, p_runs_expired bigint, p_calls_declined bigint) TO mcp_reaper;
 
 REVOKE ALL ON FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.tool_find(p_organization_id text, p_path text, OUT outcome text, OUT tool_id bigint, OUT source_id bigint, OUT kind text, OUT source_name text, OUT name text, OUT path text, OUT title text, OUT description text, OUT config text, OUT definition text, OUT input_schema text, OUT output_schema text, OUT annotations text, OUT action text, OUT policy_pattern text, OUT approval_text text, OUT suggestions text) TO mcp_responder;
@@ -2127,7 +3295,106 @@ GRANT INSERT(detail) ON TABLE mcp.audit_event TO mcp_admin;
 GRANT SELECT ON TABLE mcp.audit_recent TO mcp_admin;
 GRANT SELECT ON TABLE mcp.audit_recent TO mcp_readonly;
 
+GRANT DELETE ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(execution_id) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(issuer) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(account_id) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(organization_id) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(session_hint) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(status) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(code_sha256) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(engine) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(generation) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(heap_generation) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(created_at) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(lease_until) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(waiting_since) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(deadline_at) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(ended_at) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(alarm_at) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(wall_used_ms) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(outcome) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(result) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(error) ON TABLE mcp.execution TO mcp_admin;
+
+GRANT SELECT(execution_id) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(seq) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(generation) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(path) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(status) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(args) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(args_sha256) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(created_at) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(started_at) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(ended_at) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(is_error) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(result) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(result_sha256) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(interaction_kind) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(message) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(schema) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(deadline_at) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(action) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(answer) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(decided_at) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(decided_by) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(decided_via) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT(note) ON TABLE mcp.execution_call TO mcp_admin;
+
+GRANT SELECT ON TABLE mcp.call_recent TO mcp_admin;
+GRANT SELECT ON TABLE mcp.call_recent TO mcp_readonly;
+
+GRANT SELECT ON TABLE mcp.execution_waiting TO mcp_admin;
+GRANT SELECT ON TABLE mcp.execution_waiting TO mcp_readonly;
+
+GRANT SELECT ON TABLE mcp.call_waiting TO mcp_admin;
+
 GRANT SELECT ON TABLE mcp.catalog_version TO mcp_admin;
+
+GRANT SELECT ON TABLE mcp.execution_recent TO mcp_admin;
+GRANT SELECT ON TABLE mcp.execution_recent TO mcp_readonly;
 
 GRANT SELECT,DELETE ON TABLE mcp.jwks TO mcp_admin;
 
@@ -2144,6 +3411,38 @@ GRANT UPDATE(idle_s) ON TABLE mcp.session TO mcp_admin;
 GRANT UPDATE(lifetime_s) ON TABLE mcp.session TO mcp_admin;
 
 GRANT UPDATE(readopt_s) ON TABLE mcp.session TO mcp_admin;
+
+GRANT SELECT,DELETE ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(source_id) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(organization_id) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(source_name) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(name) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(title),UPDATE(title) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(description),UPDATE(description) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(input_schema),UPDATE(input_schema) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(output_schema),UPDATE(output_schema) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(annotations),UPDATE(annotations) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(definition),UPDATE(definition) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(is_listed),UPDATE(is_listed) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(is_enabled),UPDATE(is_enabled) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(needs_approval),UPDATE(needs_approval) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT INSERT(approval_text),UPDATE(approval_text) ON TABLE mcp.tool TO mcp_admin;
+
+GRANT UPDATE(updated_at) ON TABLE mcp.tool TO mcp_admin;
 
 GRANT SELECT ON TABLE mcp.organization_usage TO mcp_admin;
 GRANT SELECT ON TABLE mcp.organization_usage TO mcp_readonly;
@@ -2187,38 +3486,6 @@ GRANT SELECT ON TABLE mcp.sweep TO mcp_admin;
 
 GRANT SELECT ON TABLE mcp.sweep_recent TO mcp_admin;
 GRANT SELECT ON TABLE mcp.sweep_recent TO mcp_readonly;
-
-GRANT SELECT,DELETE ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(source_id) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(organization_id) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(source_name) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(name) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(title),UPDATE(title) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(description),UPDATE(description) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(input_schema),UPDATE(input_schema) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(output_schema),UPDATE(output_schema) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(annotations),UPDATE(annotations) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(definition),UPDATE(definition) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(is_listed),UPDATE(is_listed) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(is_enabled),UPDATE(is_enabled) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(needs_approval),UPDATE(needs_approval) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT INSERT(approval_text),UPDATE(approval_text) ON TABLE mcp.tool TO mcp_admin;
-
-GRANT UPDATE(updated_at) ON TABLE mcp.tool TO mcp_admin;
 
 GRANT SELECT,DELETE ON TABLE mcp.tool_policy TO mcp_admin;
 

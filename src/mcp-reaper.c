@@ -14,6 +14,7 @@
 #include "store/sweep.h"
 
 #define EXIT_TRY_LATER 75 /* EX_TEMPFAIL of sysexits.h */
+#define RETENTION_S    (7 * 24 * 3600) /* of runs that are over */
 
 struct options {
 	const char *conf;
@@ -119,14 +120,21 @@ summary_print(const struct options *o, const struct sweep *s)
 
 	if (o->is_json)
 		printf("{\"expired\":%" PRId64 ",\"renewed\":%" PRId64
-		       ",\"purged\":%" PRId64 ",\"elapsed_ms\":%" PRId64
+		       ",\"purged\":%" PRId64 ",\"runs_failed\":%" PRId64
+		       ",\"runs_expired\":%" PRId64
+		       ",\"calls_declined\":%" PRId64
+		       ",\"elapsed_ms\":%" PRId64
 		       ",\"complete\":%s,\"dry_run\":%s}\n",
-			s->expired, s->renewed, s->purged, s->elapsed_ms,
+			s->expired, s->renewed, s->purged, s->runs_failed,
+			s->runs_expired, s->calls_declined, s->elapsed_ms,
 			complete, dry_run);
 	else
 		printf("expired=%" PRId64 " renewed=%" PRId64 " purged=%" PRId64
-		       " elapsed_ms=%" PRId64 " complete=%s dry_run=%s\n",
-			s->expired, s->renewed, s->purged, s->elapsed_ms,
+		       " runs_failed=%" PRId64 " runs_expired=%" PRId64
+		       " calls_declined=%" PRId64 " elapsed_ms=%" PRId64
+		       " complete=%s dry_run=%s\n",
+			s->expired, s->renewed, s->purged, s->runs_failed,
+			s->runs_expired, s->calls_declined, s->elapsed_ms,
 			complete, dry_run);
 }
 
@@ -137,12 +145,15 @@ sweep_once(struct db *db, const struct conf *conf, const struct options *o,
 	/* Apart from the settings' arena: sweep_run resets this one. */
 	struct arena *a = arena_new(1 << 20);
 	char host[256] = "";
-	struct sweep_options so = { o->batch, conf->heartbeat_s,
-		o->budget_s * 1000, host };
+	struct sweep_options so = { .batch = o->batch,
+		.heartbeat_s = conf->heartbeat_s,
+		.retention_s = RETENTION_S,
+		.budget_ms = o->budget_s * 1000,
+		.host = host };
 	int rc;
 
 	gethostname(host, sizeof(host) - 1);
-	rc = o->is_dry_run ? sweep_preview(db, a, out, e)
+	rc = o->is_dry_run ? sweep_preview(db, a, &so, out, e)
 			   : sweep_run(db, a, &so, out, e);
 	arena_free(a);
 	return rc;

@@ -18,7 +18,7 @@ struct err;
 
 /* The version that these programs are built for; a guard compares it with
  * the files. */
-#define MIGRATION_CURRENT 4
+#define MIGRATION_CURRENT 5
 
 /* Called for each step done: "0001-tables", "privileges", ... */
 typedef void migration_report(void *ctx, const char *step);

@@ -13,13 +13,20 @@ DB_STMT(SESSIONS, "sweep_sessions_1",
 	"FROM mcp.reap_sessions($1, $2, $3)",
 	3, 4);
 
+DB_STMT(EXECUTIONS, "sweep_executions_1",
+	"SELECT due, declined, failed, expired, purged "
+	"FROM mcp.reap_executions($1, $2)",
+	2, 5);
+
 DB_STMT(RECORDS, "sweep_records_1", "SELECT mcp.reap_records($1)", 1, 1);
 
-DB_STMT(PREVIEW, "sweep_preview_1",
-	"SELECT expired, renewed, purged FROM mcp.reap_preview()", 0, 3);
+DB_STMT(PREVIEW, "sweep_preview_2",
+	"SELECT expired, renewed, purged, runs_failed, runs_expired, "
+	"calls_declined FROM mcp.reap_preview($1)",
+	1, 6);
 
-DB_STMT(SAVE, "sweep_save_1", "SELECT mcp.sweep_save($1, $2, $3, $4, $5, $6)",
-	6, 1);
+DB_STMT(SAVE, "sweep_save_2",
+	"SELECT mcp.sweep_save($1, $2, $3, $4, $5, $6, $7, $8, $9)", 9, 1);
 
 /* What outlives a batch and its arena. */
 struct progress {
@@ -64,6 +71,27 @@ sweep_sessions(struct db *db, struct arena *a, const struct sweep_options *o,
 	return 0;
 }
 
+/* One batch of runs, and one of those to be removed. */
+static int
+sweep_executions(struct db *db, struct arena *a,
+	const struct sweep_options *o, struct sweep *out, struct progress *p,
+	struct err *e)
+{
+	const char *params[2];
+	struct db_res r;
+
+	params[0] = arena_printf(a, "%" PRId64, o->batch);
+	params[1] = arena_printf(a, "%" PRId64, o->retention_s);
+	if (run_batch(db, a, &EXECUTIONS, params, &r, e) != 0)
+		return err_wrap(e, "executions");
+	out->calls_declined += db_int(&r, 0, 1);
+	out->runs_failed += db_int(&r, 0, 2);
+	out->runs_expired += db_int(&r, 0, 3);
+	out->purged += db_int(&r, 0, 4);
+	p->is_last = db_int(&r, 0, 0) < o->batch && db_int(&r, 0, 4) < o->batch;
+	return 0;
+}
+
 static int
 sweep_records(struct db *db, struct arena *a, const struct sweep_options *o,
 	struct sweep *out, struct progress *p, struct err *e)
@@ -83,7 +111,7 @@ static int
 sweep_save(struct db *db, struct arena *a, const struct sweep_options *o,
 	const struct sweep *s, struct err *e)
 {
-	const char *params[6];
+	const char *params[9];
 	struct db_res r;
 
 	params[0] = arena_printf(a, "%" PRId64, s->elapsed_ms);
@@ -92,6 +120,9 @@ sweep_save(struct db *db, struct arena *a, const struct sweep_options *o,
 	params[3] = arena_printf(a, "%" PRId64, s->renewed);
 	params[4] = arena_printf(a, "%" PRId64, s->purged);
 	params[5] = s->is_complete ? "t" : "f";
+	params[6] = arena_printf(a, "%" PRId64, s->runs_failed);
+	params[7] = arena_printf(a, "%" PRId64, s->runs_expired);
+	params[8] = arena_printf(a, "%" PRId64, s->calls_declined);
 	if (db_run(db, a, &SAVE, params, &r, e) != 0)
 		return err_wrap(e, "sweep row");
 	return 0;
@@ -103,7 +134,8 @@ sweep_run(struct db *db, struct arena *a, const struct sweep_options *o,
 {
 	static int (*const STEPS[])(struct db *, struct arena *,
 		const struct sweep_options *, struct sweep *, struct progress *,
-		struct err *) = { sweep_sessions, sweep_records };
+		struct err *) = { sweep_sessions,
+		sweep_executions, sweep_records };
 	int64_t start_ms = clock_mono_ms();
 	size_t step = 0;
 	struct progress p = { .after = "-infinity" };
@@ -125,15 +157,21 @@ sweep_run(struct db *db, struct arena *a, const struct sweep_options *o,
 }
 
 int
-sweep_preview(struct db *db, struct arena *a, struct sweep *out, struct err *e)
+sweep_preview(struct db *db, struct arena *a, const struct sweep_options *o,
+	struct sweep *out, struct err *e)
 {
+	const char *params[1];
 	struct db_res r;
 
 	*out = (struct sweep){ .is_complete = true };
-	if (db_run(db, a, &PREVIEW, NULL, &r, e) != 0)
+	params[0] = arena_printf(a, "%" PRId64, o->retention_s);
+	if (db_run(db, a, &PREVIEW, params, &r, e) != 0)
 		return err_wrap(e, "preview");
 	out->expired = db_int(&r, 0, 0);
 	out->renewed = db_int(&r, 0, 1);
 	out->purged = db_int(&r, 0, 2);
+	out->runs_failed = db_int(&r, 0, 3);
+	out->runs_expired = db_int(&r, 0, 4);
+	out->calls_declined = db_int(&r, 0, 5);
 	return 0;
 }
