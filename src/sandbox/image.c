@@ -67,7 +67,7 @@ load_script(const char *name)
 	if (text == NULL)
 		return 0;
 	at = vm_put_text(text, len);
-	v = vm_eval(at, len, "prelude.js");
+	v = vm_eval(at, len, "prelude.js", 0);
 	Z_quickjsZ_wasm_free(&vm_q, at);
 	if (Z_quickjsZ_qjs_is_exception(&vm_q, v)) {
 		const char *s =
@@ -83,7 +83,7 @@ draw(void)
 {
 	static const char code[] = "Math.random()";
 	uint32_t at = vm_put_text(code, strlen(code));
-	uint32_t v = vm_eval(at, strlen(code), "prelude.js");
+	uint32_t v = vm_eval(at, strlen(code), "prelude.js", 0);
 	double d = Z_quickjsZ_qjs_get_float64(&vm_q, v);
 
 	Z_quickjsZ_qjs_free_value(&vm_q, v);

@@ -13,9 +13,9 @@
 /* The clock while the image is made: every build makes the same image. */
 #define BUILD_NS 1000000000000000000ULL
 
-/* compile(source): the value of SOURCE evaluated as the user's program */
+/* The value of the user's program ARGV[0] with FLAGS of the engine's eval. */
 static uint32_t
-host_compile(uint32_t argc, const uint32_t *argv)
+eval_program(uint32_t argc, const uint32_t *argv, uint32_t flags)
 {
 	size_t len;
 	const char *text;
@@ -24,9 +24,29 @@ host_compile(uint32_t argc, const uint32_t *argv)
 	if (argc < 1)
 		return Z_quickjsZ_qjs_get_undefined(&vm_q);
 	text = vm_text(argv[0], &len);
-	v = vm_eval(vm_at(text), len, "program.js");
+	v = vm_eval(vm_at(text), len, "program.js", flags);
 	Z_quickjsZ_qjs_free_cstring(&vm_q, vm_at(text));
 	return v;
+}
+
+/* compile(source): the value of SOURCE */
+static uint32_t
+host_compile(uint32_t argc, const uint32_t *argv)
+{
+	return eval_program(argc, argv, 0);
+}
+
+/* check(source): throws if SOURCE does not parse; nothing of it is run */
+static uint32_t
+host_check(uint32_t argc, const uint32_t *argv)
+{
+	uint32_t v = eval_program(argc, argv, VM_EVAL_COMPILE_ONLY);
+
+	if (Z_quickjsZ_qjs_is_exception(&vm_q, v))
+		return v;
+	/* Bytecode: not a value that JavaScript may see. */
+	Z_quickjsZ_qjs_free_value(&vm_q, v);
+	return Z_quickjsZ_qjs_get_undefined(&vm_q);
 }
 
 /* line(text): false when no further one will be taken */
@@ -65,6 +85,7 @@ static const struct {
 	const char *name;
 	uint32_t (*fn)(uint32_t argc, const uint32_t *argv);
 } host_functions[] = {
+	{ "check", host_check },
 	{ "compile", host_compile },
 	{ "line", host_line },
 	{ "drop", host_drop },

@@ -21,9 +21,9 @@ const MAX_DEPTH = 60;		/* of a result; deeper parts become a text */
 const MAX_LINE = 16384;		/* characters of a console line */
 const MAX_MESSAGE = 4000;	/* characters of an error message */
 
-const { compile, line, drop, refused } = globalThis;
+const { check, compile, line, drop, refused } = globalThis;
 const typescript = globalThis.__ts;
-for (const name of ["compile", "line", "drop", "refused", "__ts"])
+for (const name of ["check", "compile", "line", "drop", "refused", "__ts"])
 	delete globalThis[name];
 
 const apply = Reflect.apply;
@@ -662,22 +662,37 @@ function unfence(code)
 	return fence === null ? null : out.join("\n");
 }
 
-function compileAs(before, code, after)
+/*
+ * CODE between `before` and `after`, as a function.  A program could close
+ * what `before` opens, and would then run while it is still being compiled:
+ * so it has to parse between the other pair too, which no text does that
+ * leaves either of them.
+ */
+function compileAs(form, code)
 {
+	const text = "\n" + code + "\n";
 	try {
-		const fn = compile(before + "\n" + code + "\n" + after);
+		check(form.other[0] + text + form.other[1]);
+		const fn = compile(form.pair[0] + text + form.pair[1]);
 		return typeof fn === "function" ? { fn, code } : {};
 	} catch (error) {
 		return { error };
 	}
 }
 
+/* What an unmatched ) leaves is not what an unmatched ] leaves. */
+const EXPRESSION = { pair: ["(async () => (", "))"],
+	other: ["(async () => [", "])"] };
+/* After an unmatched } goes ) or a comma; or a comma and a method's name. */
+const BODY = { pair: ["(async () => {", "})"],
+	other: ["({ async m() {", "} })"] };
+
 function asExpression(code)
 {
 	const end = trimTail(code);
 	if (end === "")
 		return {};
-	const r = compileAs("(async () => (", end, "))");
+	const r = compileAs(EXPRESSION, end);
 	if (r.fn !== undefined)
 		return r;
 	/* A comment at the end may hide a semicolon: `f(); // why` */
@@ -697,14 +712,14 @@ function asExpression(code)
 		const bare = trimTail(end.slice(0, cut));
 		if (cut <= 0 || bare === "")
 			continue;
-		const b = compileAs("(async () => (", bare, "))");
+		const b = compileAs(EXPRESSION, bare);
 		if (b.fn !== undefined)
 			return b;
 	}
 	return r;
 }
 
-const asBody = (code) => compileAs("(async () => {", code, "})");
+const asBody = (code) => compileAs(BODY, code);
 
 /*
  * The ways to read CODE, first that parses.  `call`: if the value is a
@@ -898,6 +913,10 @@ function run(code, budget)
 	state.budget = budget;
 	if (code.startsWith("\ufeff"))
 		code = code.slice(1);
+	if (code.startsWith("#!")) {
+		const end = (code + "\n").indexOf("\n");
+		code = " ".repeat(end) + code.slice(end);
+	}
 	if (code.includes("\r"))
 		code = code.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
 	const unit = prepare(code);

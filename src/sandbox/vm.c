@@ -94,10 +94,10 @@ vm_put_text(const char *s, size_t len)
 }
 
 uint32_t
-vm_eval(uint32_t code, size_t len, const char *name)
+vm_eval(uint32_t code, size_t len, const char *name, uint32_t flags)
 {
 	uint32_t file = vm_put_text(name, strlen(name));
-	uint32_t v = Z_quickjsZ_qjs_eval(&vm_q, code, len, file, 0);
+	uint32_t v = Z_quickjsZ_qjs_eval(&vm_q, code, len, file, flags);
 
 	Z_quickjsZ_wasm_free(&vm_q, file);
 	return v;

@@ -60,6 +60,7 @@ const char *vm_text(uint32_t value, size_t *len);
 uint32_t vm_at(const char *text);
 
 /* Evaluate CODE, which a NUL follows, as the script NAME. */
-uint32_t vm_eval(uint32_t code, size_t len, const char *name);
+#define VM_EVAL_COMPILE_ONLY (1u << 5)
+uint32_t vm_eval(uint32_t code, size_t len, const char *name, uint32_t flags);
 
 #endif

@@ -337,6 +337,29 @@ static const struct row rows[] = {
 	BAD("nothing to wait for", "await new Promise(() => {})", 0, 0,
 		"nothing will settle"),
 
+	/* nothing runs while it is compiled, not even on purpose */
+	BAD("leaves the function", "}); console.log('out'); (() => {", 1, 2,
+		"SyntaxError"),
+	BAD("leaves and calls it", "})(); console.log('out'); (() => {", 1, 2,
+		"SyntaxError"),
+	BAD("leaves with a comma", "}, console.log('out'), () => {", 1, 0,
+		"SyntaxError"),
+	BAD("leaves the parentheses", "1), console.log('out'), (2", 1, 0,
+		"SyntaxError"),
+	BAD("leaves the brackets", "1], console.log('out'), [2", 1, 0,
+		"SyntaxError"),
+	BAD("leaves the method", "} , [console.log('out')]: { a() {", 1, 0,
+		"SyntaxError"),
+	BAD("leaves in TypeScript",
+		"const a: number = 1 });"
+		"console.log('out'); (() => {",
+		1, 0, "SyntaxError"),
+	OK("declared twice",
+		"function a() { return 1 } var a = 2; var b = a;"
+		"function c() {} function c() {} return b",
+		"2"),
+	OK("#! line", "#!/usr/bin/env node\nreturn 1", "1"),
+
 	/* what is not here, and what to use instead */
 	BAD("fetch", "await fetch('http://x')", 1, 7, "tools.*"),
 	BAD("XMLHttpRequest", "new XMLHttpRequest()", 1, 0, "no network"),
