@@ -4,11 +4,13 @@ BEGIN;
 SELECT no_plan();
 
 SELECT has_table('mcp', t, t) FROM unnest(ARRAY['api_token', 'audit_event',
-    'jwks', 'membership', 'migration', 'organization', 'session',
-    'session_tombstone', 'sweep']::name[]) t;
+    'catalog_version', 'execution', 'execution_call', 'jwks', 'membership',
+    'migration', 'organization', 'secret', 'session', 'session_tombstone',
+    'source', 'sweep', 'tool', 'tool_policy', 'upstream_session']::name[]) t;
 SELECT has_view('mcp', v, v) FROM unnest(ARRAY['api_token_live',
-    'audit_recent', 'organization_usage', 'session_ended', 'session_expired',
-    'session_live', 'sweep_recent']::name[]) v;
+    'audit_recent', 'call_recent', 'call_waiting', 'execution_recent',
+    'execution_waiting', 'organization_usage', 'session_ended',
+    'session_expired', 'session_live', 'sweep_recent']::name[]) v;
 SELECT schema_owner_is('mcp', 'mcp_owner');
 SELECT columns_are('mcp', 'session', ARRAY['session_id', 'issuer',
     'account_id', 'organization_id', 'protocol_version', 'client_info',
@@ -32,7 +34,7 @@ SELECT columns_are('mcp', 'session_expired', ARRAY['session_hint',
     'last_activity_at', 'alarm_at']);
 SELECT columns_are('mcp', 'organization_usage', ARRAY['organization_id',
     'name', 'members', 'tokens_live', 'sessions_live', 'sessions_expired',
-    'last_activity_at']);
+    'last_activity_at', 'tools', 'runs_waiting', 'calls_day']);
 
 -- Everything has a comment.
 SELECT is(string_agg(c.relname, ' '), NULL, 'every table and view has a comment')

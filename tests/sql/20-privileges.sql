@@ -38,22 +38,27 @@ CREATE FUNCTION pg_temp.functions(r text) RETURNS text LANGUAGE sql AS $$
 $$;
 SELECT is(pg_temp.tables('mcp_responder'), NULL, 'responder: no table');
 SELECT is(pg_temp.functions('mcp_responder'),
-    'api_token_find enter jwks_claim jwks_fail jwks_find jwks_save '
+    'api_token_find call_ask call_begin call_go call_settle enter '
+    'execution_calls execution_open execution_renew execution_resume '
+    'execution_settle execution_state execution_suspend '
+    'jwks_claim jwks_fail jwks_find jwks_save '
     'schema_version secret_find session_end session_initialized session_open '
     'source_inventory tool_find tool_listed tool_search upstream_drop '
     'upstream_find upstream_save',
     'responder: its functions');
 SELECT is(pg_temp.tables('mcp_reaper'), NULL, 'reaper: no table');
 SELECT is(pg_temp.functions('mcp_reaper'),
-    'reap_preview reap_records reap_sessions schema_version sweep_save',
-    'reaper: its functions');
+    'reap_executions reap_preview reap_records reap_sessions schema_version '
+    'sweep_save', 'reaper: its functions');
 SELECT is(pg_temp.tables('mcp_readonly'),
-    'api_token_live audit_recent organization_usage session_ended '
+    'api_token_live audit_recent call_recent execution_recent '
+    'execution_waiting organization_usage session_ended '
     'session_expired session_live sweep_recent', 'readonly: the views');
 SELECT is(pg_temp.functions('mcp_readonly'),
     'schema_version session_expired_by', 'readonly: harmless functions');
 SELECT is(pg_temp.functions('mcp_admin'),
-    'drain kill_session reap_preview revoke_account schema_version '
+    'approve approve cancel_execution decline decline drain iso kill_session '
+    'reap_preview revoke_account schema_version '
     'secret_find secret_remove secret_rotate secret_save session_expired_by '
     'source_inventory tool_find tool_import tool_search',
     'admin: the functions for people');

@@ -12,7 +12,7 @@ INSERT INTO mcp.session (session_id, issuer, account_id, organization_id,
     (pg_temp.id(3), 'i', 'later', 'x', now() - interval '301 s',
         now() + interval '1 s');
 CREATE TEMP TABLE before AS SELECT * FROM mcp.session;
-SELECT is(r::text, '(1,1,0)', 'preview') FROM mcp.reap_preview() r;
+SELECT is(r::text, '(1,1,0,0,0,0)', 'preview') FROM mcp.reap_preview() r;
 SELECT is(count(*), 3::bigint, 'changes nothing')
 FROM mcp.session JOIN before USING (session_id, alarm_at, last_activity_at);
 SELECT is((due, expired, renewed)::text, '(2,1,1)', 'one pass: two due, one gone, one renewed')
@@ -85,9 +85,10 @@ SELECT mcp.reap_records(100);
 SELECT is(count(*), 1::bigint, 'expired tokens stay, for the record')
 FROM mcp.api_token;
 
-SELECT mcp.sweep_save(1500, 'host', 1, 2, 3, true);
-SELECT is(started_at || host || expired || renewed || purged || is_complete,
-    (now() - interval '1.5 s') || 'host123true', 'sweep_save')
+SELECT mcp.sweep_save(1500, 'host', 1, 2, 3, true, 4, 5, 6);
+SELECT is(started_at || host || expired || renewed || purged || is_complete
+    || runs_failed || runs_expired || calls_declined,
+    (now() - interval '1.5 s') || 'host123true456', 'sweep_save')
 FROM mcp.sweep_recent WHERE host = 'host';
 
 SELECT * FROM finish();

@@ -251,7 +251,11 @@ test_audit(void **state UNUSED)
 static void
 test_sweep(void **state UNUSED)
 {
-	struct sweep_options o = { 10, 30, 10000, "here" };
+	struct sweep_options o = { .batch = 10,
+		.heartbeat_s = 30,
+		.retention_s = 604800,
+		.budget_ms = 10000,
+		.host = "here" };
 	struct sweep s;
 
 	OK(db_script(db,
@@ -261,7 +265,7 @@ test_sweep(void **state UNUSED)
 		"n % 2 * interval '1 hour', now() - interval '1 s' "
 		"FROM generate_series(1, 45) n",
 		&err));
-	OK(sweep_preview(db, arena, &s, &err));
+	OK(sweep_preview(db, arena, &o, &s, &err));
 	assert_int_equal(s.expired, 23);
 	assert_int_equal(s.renewed, 22);
 	o.budget_ms = 0;
