@@ -194,11 +194,12 @@ wait_for_others(struct keys *k, struct db *db, struct arena *a, struct err *e)
 }
 
 /*
- * Fetch if nobody has within the interval, else wait for who does.  Fails
- * when the database does, or the fetch.
+ * Fetch if nobody has within the interval, else perhaps wait for who does.
+ * Fails when the database does; that the fetch failed is told in WHY alone.
  */
 static int
-renew(struct keys *k, struct db *db, struct arena *a, struct err *e)
+renew(struct keys *k, struct db *db, struct arena *a, bool may_wait,
+	struct err *why, struct err *e)
 {
 	struct err ignored;
 	bool is_ours;
@@ -207,29 +208,32 @@ renew(struct keys *k, struct db *db, struct arena *a, struct err *e)
 		    k->conf->jwks_min_interval_s, &is_ours, e) != 0)
 		return -1;
 	if (!is_ours)
-		return wait_for_others(k, db, a, e);
+		return may_wait ? wait_for_others(k, db, a, e) : 0;
 	settle(k, 0);
-	if (fetch_set(k, db, a, e) == 0)
+	if (fetch_set(k, db, a, why) == 0)
 		return 0;
-	log_err(LOG_LEVEL_WARN, "jwks.fetch", e);
-	if (keyset_fail(db, a, k->conf->issuer, err_kind_name(e->kind),
+	log_err(LOG_LEVEL_WARN, "jwks.fetch", why);
+	if (keyset_fail(db, a, k->conf->issuer, err_kind_name(why->kind),
 		    &ignored) != 0)
 		err_clear(&ignored);
-	return -1;
+	return 0;
 }
 
 /* Have a usable set in hand; a fresh one if that can be. */
 static int
 ensure(struct keys *k, struct db *db, struct arena *a, struct err *e)
 {
-	if (is_fresh(k) || (is_usable(k) && clock_mono_ms() < k->look_ms))
+	bool was_usable = is_usable(k);
+
+	if (is_fresh(k) || (was_usable && clock_mono_ms() < k->look_ms))
 		return 0;
 	/* With an old set requests go on: look again only after a while. */
 	k->look_ms = clock_mono_ms() + k->conf->jwks_min_interval_s * 1000;
 	err_set(e, ERR_UNAVAILABLE, NULL, "none to be had");
-	if (look(k, db, a, e) == 0 && !is_fresh(k) && renew(k, db, a, e) != 0 &&
-		is_usable(k))
-		err_clear(e);
+	if (look(k, db, a, e) != 0 ||
+		(!is_fresh(k) && renew(k, db, a, !was_usable, e, e) != 0))
+		/* The database failed, and fails fast: ask it again. */
+		k->look_ms = INT64_MIN;
 	return is_usable(k) ? 0 : outage(e, "key set");
 }
 
@@ -238,6 +242,8 @@ keys_find(struct keys *k, struct db *db, struct arena *a,
 	const struct jws_alg *alg, const char *kid, enum jwks_found *found,
 	void **pkey, struct err *e)
 {
+	struct err why;
+
 	if (ensure(k, db, a, e) != 0)
 		return -1;
 	*found = jwks_find(k->set, alg, kid, pkey);
@@ -251,9 +257,7 @@ keys_find(struct keys *k, struct db *db, struct arena *a,
 		return 0;
 
 	/* The issuer out of reach does not make an unknown key a doubt. */
-	if (renew(k, db, a, e) != 0)
-		err_clear(e);
-	if (!is_usable(k))
+	if (renew(k, db, a, true, &why, e) != 0)
 		return outage(e, "key set");
 	*found = jwks_find(k->set, alg, kid, pkey);
 	return 0;

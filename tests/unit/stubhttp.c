@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 
 enum { ROUTES_MAX = 16, ANSWER_MAX = 400000, HEAD_MAX = 8192 };
@@ -26,6 +27,7 @@ struct route {
 /* Shared with the children; the test and they take turns. */
 struct stubhttp {
 	pid_t pid;
+	int life; /* write end of a pipe */
 	int port;
 	int connections;
 	char head[HEAD_MAX];
@@ -105,16 +107,22 @@ serve_one(struct stubhttp *s, int fd)
 	return !r->is_raw;
 }
 
+/* Until nobody has the other end of LIFE: a test that crashed leaves no
+ * server behind, nor a pipe that somebody waits on. */
 static void
-serve(struct stubhttp *s, int listener)
+serve(struct stubhttp *s, int listener, int life)
 {
+	struct pollfd p[2] = { { listener, POLLIN, 0 }, { life, POLLIN, 0 } };
 	int fd;
 
 	signal(SIGCHLD, SIG_IGN);
-	while ((fd = accept(listener, NULL, NULL)) >= 0) {
+	while (poll(p, 2, -1) > 0 && p[1].revents == 0) {
+		if ((fd = accept(listener, NULL, NULL)) < 0)
+			continue;
 		__atomic_add_fetch(&s->connections, 1, __ATOMIC_SEQ_CST);
 		if (fork() == 0) {
 			close(listener);
+			close(life);
 			while (serve_one(s, fd))
 				;
 			_exit(0);
@@ -130,8 +138,8 @@ stubhttp_start(void)
 	struct sockaddr_in sin = { .sin_family = AF_INET };
 	socklen_t len = sizeof(sin);
 	struct stubhttp *s;
+	int fd, life[2];
 	pid_t pid;
-	int fd;
 
 	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -143,11 +151,16 @@ stubhttp_start(void)
 		getsockname(fd, (struct sockaddr *)&sin, &len) != 0)
 		abort();
 	s->port = ntohs(sin.sin_port);
+	if (pipe(life) != 0)
+		abort();
 	/* Not into S at once: the child would write its 0 there too. */
 	if ((pid = fork()) == 0) {
 		setpgid(0, 0);
-		serve(s, fd);
+		close(life[1]);
+		serve(s, fd, life[0]);
 	}
+	close(life[0]);
+	s->life = life[1];
 	assert(pid > 0);
 	setpgid(pid, pid);
 	s->pid = pid;
@@ -161,6 +174,7 @@ stubhttp_stop(struct stubhttp *s)
 	assert(s->pid > 1);
 	kill(-s->pid, SIGKILL);
 	waitpid(s->pid, NULL, 0);
+	close(s->life);
 	munmap(s, sizeof(*s));
 }
 

@@ -328,6 +328,7 @@ test_issuer_down(void **state)
 {
 	struct fixture *t = *state;
 	char *good = token(t, 0, "k0", 900000);
+	int64_t start;
 	int i;
 
 	assert_int_equal(check(t, t->b, good), BEARER_OK);
@@ -348,6 +349,13 @@ test_issuer_down(void **state)
 	assert_int_equal(
 		check(t, t->b, token(t, 1, "new", 300)), BEARER_INVALID);
 	assert_int_equal(fetches(t), 1);
+
+	/* with keys in hand nobody waits for another process's try */
+	fakestore.ahead_s += TTL + 1;
+	fakestore.attempted_s = fakestore_wall_s();
+	start = fakestore_real_ms();
+	assert_int_equal(check(t, t->b, good), BEARER_OK);
+	assert_in_range(fakestore_real_ms() - start, 0, 500);
 
 	/* beyond the hard limit there are no keys */
 	fakestore.ahead_s = HARD_TTL + 10;
