@@ -23,6 +23,7 @@ EXTRA_DIST += tests/sql/run tests/sql/concurrency.py \
 	tests/sql/50-jwks.sql \
 	tests/sql/60-admin.sql \
 	tests/sql/70-reap.sql \
+	tests/sql/80-login.sql \
 	tests/sql/90-readme.sql
 
 if HAVE_CMOCKA

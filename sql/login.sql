@@ -14,7 +14,8 @@
 SELECT pg_catalog.format('CREATE ROLE %I LOGIN', :'login')
     WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles
         WHERE rolname = :'login') \gexec
-SELECT pg_catalog.format('GRANT %I TO %I', :'group', :'login') \gexec
+SELECT pg_catalog.format('GRANT %I TO %I', :'group', :'login')
+    WHERE NOT pg_catalog.pg_has_role(:'login', :'group', 'MEMBER') \gexec
 SELECT pg_catalog.format('ALTER ROLE %I IN DATABASE %I SET %I TO %L',
         :'login', pg_catalog.current_database(), name, setting)
     FROM (VALUES
