@@ -83,7 +83,7 @@ suite_unit() {
 }
 
 suite_sql() {
-	sh "$top/tests/sql/run"
+	MCP_TEST_PROVE=--verbose sh "$top/tests/sql/run"
 }
 
 suite_e2e() {
