@@ -143,7 +143,9 @@ verb_run(struct admin *ad, const struct verb *v, char **argv, int n)
 			"set admin_database or database in mcp-fcgi.conf");
 		return fail(ad, &e);
 	}
-	ad->db = admin_db(ad, conf->admin_database);
+	/* A migration takes as long as it takes. */
+	ad->db = admin_db(ad, conf->admin_database,
+		v->need == NEED_SCHEMA ? ADMIN_TIMEOUT_MS : 0);
 	if ((v->need == NEED_SCHEMA &&
 		    migration_check(ad->db, ad->arena, &e) != 0) ||
 		v->fn(ad, argv, n, &e) != 0)

@@ -12,17 +12,17 @@
 #include "store/audit.h"
 #include "store/db.h"
 
-enum { STATEMENT_TIMEOUT_MS = 60000, LOCK_TIMEOUT_MS = 5000, ID_MAX = 512 };
+enum { LOCK_TIMEOUT_MS = 5000, ID_MAX = 512 };
 
 struct db *
-admin_db(const struct admin *ad, const char *conninfo)
+admin_db(const struct admin *ad, const char *conninfo, int64_t timeout_ms)
 {
 	const struct db_options o = {
 		.conninfo = conninfo,
 		.application_name = "mcp-admin",
 		.is_pooled =
 			ad->conf->database_pooler == CONF_POOLER_TRANSACTION,
-		.statement_timeout_ms = STATEMENT_TIMEOUT_MS,
+		.statement_timeout_ms = timeout_ms,
 		.lock_timeout_ms = LOCK_TIMEOUT_MS,
 	};
 

@@ -54,8 +54,13 @@ struct admin {
 /* What a verb is: ARGV are its N arguments.  Fails with -1 and *E. */
 typedef int admin_fn(struct admin *ad, char **argv, int n, struct err *e);
 
-/* Handle on the connection CONNINFO; nothing is connected yet. */
-struct db *admin_db(const struct admin *ad, const char *conninfo);
+/*
+ * Handle on the connection CONNINFO; nothing is connected yet.  A statement
+ * may take TIMEOUT_MS, 0: as long as it takes.
+ */
+enum { ADMIN_TIMEOUT_MS = 60000 };
+struct db *admin_db(
+	const struct admin *ad, const char *conninfo, int64_t timeout_ms);
 
 /* To stderr, after "mcp-admin: ". */
 void admin_note(const char *fmt, ...) PRINTF(1, 2);

@@ -122,10 +122,11 @@ doctor_run(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 		ad->status = ADMIN_FAILED;
 		return -1;
 	}
-	db = admin_db(ad, ad->conf->database);
+	db = admin_db(ad, ad->conf->database, ADMIN_TIMEOUT_MS);
 	is_usable = dbcheck_responder(ad, db, workers);
 	if (is_usable) {
-		ad->db = admin_db(ad, ad->conf->admin_database);
+		ad->db = admin_db(
+			ad, ad->conf->admin_database, ADMIN_TIMEOUT_MS);
 		dbcheck_reaper(ad, ad->db);
 	}
 	outside_check(ad, is_usable ? db : NULL);

@@ -90,6 +90,21 @@ scheme_check(const struct web *w)
 	return true;
 }
 
+/* Whether the https URL is served by http. */
+static bool
+is_plain_only(const struct web *w, const char *url)
+{
+	const struct fetch_request req = {
+		.url = arena_printf(w->arena, "http%s", url + strlen("https")),
+	};
+	struct fetch_response res;
+	struct err e = { 0 };
+
+	return is_https(url) &&
+		fetch_get(w->fetch, w->arena, &req, &res, &e) == 0 &&
+		res.status == 200;
+}
+
 /* False when there is no use in further checks. */
 static bool
 metadata_check(const struct web *w, const char *url, const char *remedy)
@@ -102,6 +117,13 @@ metadata_check(const struct web *w, const char *url, const char *remedy)
 	const char *resource;
 
 	if (fetch_get(w->fetch, w->arena, &req, &res, &e) != 0) {
+		if (is_plain_only(w, url)) {
+			report_fail("metadata",
+				"give the web server a certificate and port "
+				"443",
+				"%s is served by http only", url);
+			return false;
+		}
 		report_warn("metadata",
 			is_https(url) ? "if it is reachable from elsewhere "
 					"(no hairpin NAT), ask from there; "
