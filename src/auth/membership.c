@@ -13,18 +13,6 @@
 
 enum { DEPTH_MAX = 16, VALUES_MAX = 65536 };
 
-const char *
-membership_word(enum membership_answer answer)
-{
-	static const char *const word[] = {
-		[MEMBERSHIP_SQL] = "sql",
-		[MEMBERSHIP_YES] = "yes",
-		[MEMBERSHIP_NO] = "no",
-	};
-
-	return word[answer];
-}
-
 /* RFC 3986 2.3: everything but unreserved characters. */
 static void
 put_encoded(struct buf *b, const char *s)

@@ -32,9 +32,6 @@ struct fetch;
 
 enum membership_answer { MEMBERSHIP_SQL, MEMBERSHIP_YES, MEMBERSHIP_NO };
 
-/* The word mcp.enter expects for ANSWER: "sql", "yes", "no". */
-const char *membership_word(enum membership_answer answer);
-
 /*
  * Blocks up to fetch_timeout_ms.  Fails with ERR_UNAVAILABLE, whatever the
  * reason, so that the client is told to try again.

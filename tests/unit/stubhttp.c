@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 
-enum { ROUTES_MAX = 16, ANSWER_MAX = 400000, HEAD_MAX = 8192 };
+enum { ROUTES_MAX = 32, ANSWER_MAX = 400000, HEAD_MAX = 8192 };
 
 struct route {
 	char path[256];
@@ -71,6 +71,25 @@ send_all(int fd, const char *p, size_t len)
 	return true;
 }
 
+/* What Content-Length says follows the head of LEN bytes, or part of it. */
+static bool
+take_body(int fd, char *head, size_t *len, size_t cap)
+{
+	const char *length = strcasestr(head, "\r\nContent-Length:");
+	size_t want = (size_t)(strstr(head, "\r\n\r\n") - head) + 4;
+	ssize_t n;
+
+	if (length != NULL)
+		want += strtoul(length + 17, NULL, 10);
+	if (want >= cap)
+		return false;
+	for (; *len < want; *len += (size_t)n)
+		if ((n = recv(fd, head + *len, want - *len, 0)) <= 0)
+			return false;
+	head[*len] = '\0';
+	return true;
+}
+
 /* Answer one request; false when the connection is over. */
 static bool
 serve_one(struct stubhttp *s, int fd)
@@ -90,8 +109,10 @@ serve_one(struct stubhttp *s, int fd)
 		len += (size_t)n;
 		head[len] = '\0';
 	}
+	if (!take_body(fd, head, &len, sizeof(head)))
+		return false;
 	memcpy(s->head, head, len + 1);
-	if (sscanf(head, "GET %255s", path) != 1)
+	if (sscanf(head, "%*7s %255s", path) != 1)
 		return false;
 	r = (struct route *)route_find(s, path);
 	if (r == NULL)

@@ -28,7 +28,7 @@ void stubhttp_set_delay(struct stubhttp *s, const char *path, int delay_ms);
 /* Requests for PATH so far; connections accepted so far. */
 int stubhttp_hits(const struct stubhttp *s, const char *path);
 int stubhttp_connections(const struct stubhttp *s);
-/* Head of the latest request, as received. */
+/* The latest request with its body, as received. */
 const char *stubhttp_request(const struct stubhttp *s);
 
 #endif

@@ -273,6 +273,50 @@ test_bearer_with_line_feed(void **state)
 	assert_int_equal(e.kind, ERR_INVALID);
 }
 
+static void
+test_post(void **state)
+{
+	struct fixture *t = *state;
+	struct fetch_request req = { .user_agent = "probe/1" };
+	struct fetch_response res;
+	const char *head;
+	struct err e;
+
+	stubhttp_set_raw(t->http, "/post",
+		"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n"
+		"WWW-Authenticate: Bearer resource_metadata=\"https://x/\"\r\n"
+		"\r\n{}");
+	req.url = stubhttp_url(t->http, "/post");
+	assert_int_equal(
+		fetch_post(t->open, t->a, &req, "{\"a\":[1]}", &res, &e), 0);
+	assert_int_equal(res.status, 401);
+	assert_string_equal(
+		res.authenticate, "Bearer resource_metadata=\"https://x/\"");
+	head = stubhttp_request(t->http);
+	assert_memory_equal(head, "POST /post ", 11);
+	assert_non_null(strstr(head, "\r\nUser-Agent: probe/1\r\n"));
+	assert_non_null(strstr(head, "\r\nContent-Type: application/json\r\n"));
+	assert_string_equal(strstr(head, "\r\n\r\n"), "\r\n\r\n{\"a\":[1]}");
+	/* the same guards */
+	assert_int_equal(fetch_post(t->closed, t->a, &req, "{}", &res, &e), -1);
+	assert_int_equal(e.kind, ERR_FORBIDDEN);
+
+	/* and a GET after it is a GET */
+	stubhttp_set(t->http, "/get", 200, "{}");
+	assert_int_equal(
+		get(t, t->open, stubhttp_url(t->http, "/get"), &res), ERR_NONE);
+	assert_string_equal(res.authenticate, "");
+	head = stubhttp_request(t->http);
+	assert_memory_equal(head, "GET /get ", 9);
+	assert_null(strstr(head, "Content-"));
+	assert_non_null(strstr(head, "\r\nUser-Agent: mcp-fcgi/"));
+	/* no agent at all */
+	req.user_agent = "";
+	req.url = stubhttp_url(t->http, "/get");
+	assert_int_equal(fetch_get(t->open, t->a, &req, &res, &e), 0);
+	assert_null(strstr(stubhttp_request(t->http), "User-Agent"));
+}
+
 /* Also: all the ways of writing 127.0.0.1 in a URL. */
 static void
 test_refused_addresses(void **state)
@@ -470,6 +514,7 @@ main(void)
 		cmocka_unit_test(test_get),
 		cmocka_unit_test(test_request_headers),
 		cmocka_unit_test(test_bearer_with_line_feed),
+		cmocka_unit_test(test_post),
 		cmocka_unit_test(test_refused_addresses),
 		cmocka_unit_test(test_bad_urls),
 		cmocka_unit_test(test_no_redirect),

@@ -81,14 +81,6 @@ ask(struct fixture *t)
 }
 
 static void
-test_word(void **state)
-{
-	assert_string_equal(membership_word(MEMBERSHIP_SQL), "sql");
-	assert_string_equal(membership_word(MEMBERSHIP_YES), "yes");
-	assert_string_equal(membership_word(MEMBERSHIP_NO), "no");
-}
-
-static void
 test_sql_asks_nobody(void **state)
 {
 	struct fixture *t = *state;
@@ -353,7 +345,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_word),
 		cmocka_unit_test(test_sql_asks_nobody),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_statuses),
