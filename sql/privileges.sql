@@ -139,9 +139,12 @@ BEGIN
         ON mcp.secret TO mcp_admin;
     GRANT EXECUTE ON FUNCTION
         mcp.tool_import(bigint, json),
+        mcp.tool_save(bigint, json),
         mcp.tool_find(text, text),
         mcp.tool_search(text, text, text, integer, integer),
         mcp.source_inventory(text),
+        mcp.policy_action(text, text),
+        mcp.policy_matches(text, text),
         mcp.secret_find(text, text),
         mcp.secret_save(text, text, text, bytea),
         mcp.secret_rotate(text, text, bytea, text, bytea),

@@ -1607,23 +1607,49 @@ CREATE FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigi
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
-DECLARE
-    s record;
 BEGIN
-    SELECT x.organization_id, x.name INTO s FROM mcp.source x
-        WHERE x.source_id = p_source_id FOR UPDATE;
+    PERFORM FROM mcp.source s WHERE s.source_id = p_source_id FOR UPDATE;
     IF NOT FOUND THEN
         RAISE invalid_parameter_value USING MESSAGE = 'no such source';
     END IF;
     DELETE FROM mcp.tool t WHERE t.source_id = p_source_id
-        AND t.name NOT IN (SELECT e ->> 'name'
-            FROM json_array_elements(p_tools) e);
+        AND NOT EXISTS (SELECT FROM json_array_elements(p_tools) e
+            WHERE e ->> 'name' = t.name);
     GET DIAGNOSTICS removed = ROW_COUNT;
+    SELECT p.added, p.changed INTO added, changed
+        FROM mcp.tool_put(p_source_id, p_tools) p;
+    UPDATE mcp.source s SET refreshed_at = now()
+        WHERE s.source_id = p_source_id;
+END
+$$;
+
+COMMENT ON FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint, OUT removed bigint) IS 'Make these the tools of a source: a JSON array of objects with the columns of mcp.tool. Others of the source go; is_listed and is_enabled of those that stay are kept';
+
+CREATE FUNCTION mcp.tool_listed(p_organization_id text) RETURNS TABLE(path text, title text, description text, input_schema text, output_schema text, annotations text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT t.path, t.title, t.description, t.input_schema, t.output_schema,
+        t.annotations
+    FROM mcp.tool t JOIN mcp.source s USING (source_id)
+    WHERE t.organization_id = p_organization_id AND t.is_listed
+        AND t.is_enabled AND s.is_enabled
+        AND mcp.policy_action(p_organization_id, t.path)
+            IS DISTINCT FROM 'block'
+    ORDER BY t.path
+$$;
+
+COMMENT ON FUNCTION mcp.tool_listed(p_organization_id text) IS 'Tools of tools/list: listed, enabled, not blocked; by path';
+
+CREATE FUNCTION mcp.tool_put(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
     WITH put AS (
         INSERT INTO mcp.tool AS t (source_id, organization_id, source_name,
             name, title, description, input_schema, output_schema,
             annotations, definition, is_listed, needs_approval, approval_text)
-        SELECT p_source_id, s.organization_id, s.name, e ->> 'name',
+        SELECT s.source_id, s.organization_id, s.name, e ->> 'name',
             e ->> 'title', e ->> 'description',
             coalesce(e -> 'input_schema', '{"type":"object"}'),
             CASE WHEN json_typeof(e -> 'output_schema') <> 'null'
@@ -1633,7 +1659,8 @@ BEGIN
             coalesce((e ->> 'is_listed')::boolean, false),
             coalesce((e ->> 'needs_approval')::boolean, false),
             e ->> 'approval_text'
-        FROM json_array_elements(p_tools) e
+        FROM mcp.source s, json_array_elements(p_tools) e
+        WHERE s.source_id = p_source_id
         ON CONFLICT (source_id, name) DO UPDATE
             SET title = excluded.title,
                 description = excluded.description,
@@ -1655,30 +1682,26 @@ BEGIN
         RETURNING t.xmax = 0 AS is_added
     )
     SELECT count(*) FILTER (WHERE is_added),
-            count(*) FILTER (WHERE NOT is_added)
-        INTO added, changed FROM put;
-    UPDATE mcp.source x SET refreshed_at = now()
-        WHERE x.source_id = p_source_id;
+        count(*) FILTER (WHERE NOT is_added) FROM put
+$$;
+
+COMMENT ON FUNCTION mcp.tool_put(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint) IS 'Add or change tools of a source; those that are as given stay untouched';
+
+CREATE FUNCTION mcp.tool_save(p_source_id bigint, p_tool json) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM FROM mcp.source s WHERE s.source_id = p_source_id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such source';
+    END IF;
+    RETURN (SELECT p.added > 0
+        FROM mcp.tool_put(p_source_id, json_build_array(p_tool)) p);
 END
 $$;
 
-COMMENT ON FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint, OUT removed bigint) IS 'Make these the tools of a source: a JSON array of objects with the columns of mcp.tool. Others of the source go; is_listed and is_enabled of those that stay are kept';
-
-CREATE FUNCTION mcp.tool_listed(p_organization_id text) RETURNS TABLE(path text, title text, description text, input_schema text, output_schema text, annotations text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    SELECT t.path, t.title, t.description, t.input_schema, t.output_schema,
-        t.annotations
-    FROM mcp.tool t JOIN mcp.source s USING (source_id)
-    WHERE t.organization_id = p_organization_id AND t.is_listed
-        AND t.is_enabled AND s.is_enabled
-        AND mcp.policy_action(p_organization_id, t.path)
-            IS DISTINCT FROM 'block'
-    ORDER BY t.path
-$$;
-
-COMMENT ON FUNCTION mcp.tool_listed(p_organization_id text) IS 'Tools of tools/list: listed, enabled, not blocked; by path';
+COMMENT ON FUNCTION mcp.tool_save(p_source_id bigint, p_tool json) IS 'Add one tool to a source or change it; true: it is new';
 
 CREATE FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1977,7 +2000,7 @@ COMMENT ON COLUMN mcp.audit_event.audit_event_id IS 'Order of writing';
 
 COMMENT ON COLUMN mcp.audit_event.at IS 'When';
 
-COMMENT ON COLUMN mcp.audit_event.event IS 'session.foreign, session.killed, session.drained, account.revoked, token.issued, token.revoked, member.added, member.removed, jwks.changed, secret.set, secret.removed, execution.approved, execution.declined, execution.cancelled';
+COMMENT ON COLUMN mcp.audit_event.event IS 'session.foreign, session.killed, session.drained, account.revoked, token.issued, token.revoked, member.added, member.removed, jwks.changed, source.saved, source.removed, policy.added, policy.removed, secret.set, secret.removed, execution.approved, execution.declined, execution.cancelled';
 
 COMMENT ON COLUMN mcp.audit_event.issuer IS 'Who did it, or to whom';
 
@@ -3156,8 +3179,10 @@ REVOKE ALL ON FUNCTION mcp.kill_session(p_session_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.kill_session(p_session_id text) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.policy_action(p_organization_id text, p_path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.policy_action(p_organization_id text, p_path text) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.policy_matches(pattern text, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.policy_matches(pattern text, path text) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint, OUT due bigint, OUT declined bigint, OUT failed bigint, OUT expired bigint, OUT purged bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint, OUT due bigint, OUT declined bigint, OUT failed bigint, OUT expired bigint, OUT purged bigint) TO mcp_reaper;
@@ -3233,6 +3258,11 @@ GRANT ALL ON FUNCTION mcp.tool_import(p_source_id bigint, p_tools json, OUT adde
 
 REVOKE ALL ON FUNCTION mcp.tool_listed(p_organization_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.tool_listed(p_organization_id text) TO mcp_responder;
+
+REVOKE ALL ON FUNCTION mcp.tool_put(p_source_id bigint, p_tools json, OUT added bigint, OUT changed bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mcp.tool_save(p_source_id bigint, p_tool json) FROM PUBLIC;
+GRANT ALL ON FUNCTION mcp.tool_save(p_source_id bigint, p_tool json) TO mcp_admin;
 
 REVOKE ALL ON FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mcp.tool_search(p_organization_id text, p_query text, p_namespace text, p_limit integer, p_offset integer, OUT total bigint, OUT items text) TO mcp_responder;

@@ -19,16 +19,24 @@ libcore_a_SOURCES = \
 	src/base/scope.h \
 	src/store/apitoken.c src/store/apitoken.h \
 	src/store/audit.c src/store/audit.h \
+	src/store/bytea.c src/store/bytea.h \
+	src/store/catalog.c src/store/catalog.h \
 	src/store/db.c src/store/db.h \
 	src/store/drain.c src/store/drain.h \
 	src/store/health.c src/store/health.h \
+	src/store/execution.c src/store/execution.h \
 	src/store/keyset.c src/store/keyset.h \
+	src/store/ledger.c src/store/ledger.h \
 	src/store/listing.c src/store/listing.h \
 	src/store/member.c src/store/member.h \
 	src/store/migration.c src/store/migration.h \
 	src/store/organization.c src/store/organization.h \
+	src/store/policy.c src/store/policy.h \
+	src/store/secret.c src/store/secret.h \
 	src/store/session.c src/store/session.h \
-	src/store/sweep.c src/store/sweep.h
+	src/store/source.c src/store/source.h \
+	src/store/sweep.c src/store/sweep.h \
+	src/store/upstream.c src/store/upstream.h
 
 libmcp_a_SOURCES = \
 	src/base/cj.c src/base/cj.h \

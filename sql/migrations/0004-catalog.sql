@@ -59,6 +59,11 @@ RETURN btrim(regexp_replace(lower(regexp_replace(regexp_replace(t,
 COMMENT ON FUNCTION mcp.words(text) IS
     'Words in lower case: issues.createForRepo gives issues create for repo';
 
+CREATE FUNCTION mcp.iso(t timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
+COMMENT ON FUNCTION mcp.iso(timestamptz) IS 'ISO 8601, UTC, seconds';
+
 CREATE TABLE mcp.source (
     source_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organization_id text COLLATE "C" NOT NULL
@@ -650,31 +655,18 @@ $$;
 COMMENT ON FUNCTION mcp.search_item(text, text, text, text, text, numeric) IS
     'One item of tool_search';
 
--- Tools of a source, all at once.  What people have set stays: is_listed,
--- is_enabled, and the key.
-CREATE FUNCTION mcp.tool_import(p_source_id bigint, p_tools json,
-    OUT added bigint, OUT changed bigint, OUT removed bigint)
-LANGUAGE plpgsql SECURITY DEFINER
+-- Internal: add or change tools of a source, the source's row being locked.
+-- What people have set stays: is_listed, is_enabled, and the key.
+CREATE FUNCTION mcp.tool_put(p_source_id bigint, p_tools json,
+    OUT added bigint, OUT changed bigint)
+LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
-DECLARE
-    s record;
-BEGIN
-    SELECT x.organization_id, x.name INTO s FROM mcp.source x
-        WHERE x.source_id = p_source_id FOR UPDATE;
-    IF NOT FOUND THEN
-        RAISE invalid_parameter_value USING MESSAGE = 'no such source';
-    END IF;
-    DELETE FROM mcp.tool t WHERE t.source_id = p_source_id
-        AND t.name NOT IN (SELECT e ->> 'name'
-            FROM json_array_elements(p_tools) e);
-    GET DIAGNOSTICS removed = ROW_COUNT;
     WITH put AS (
         INSERT INTO mcp.tool AS t (source_id, organization_id, source_name,
             name, title, description, input_schema, output_schema,
             annotations, definition, is_listed, needs_approval, approval_text)
-        SELECT p_source_id, s.organization_id, s.name, e ->> 'name',
+        SELECT s.source_id, s.organization_id, s.name, e ->> 'name',
             e ->> 'title', e ->> 'description',
             coalesce(e -> 'input_schema', '{"type":"object"}'),
             CASE WHEN json_typeof(e -> 'output_schema') <> 'null'
@@ -684,7 +676,8 @@ BEGIN
             coalesce((e ->> 'is_listed')::boolean, false),
             coalesce((e ->> 'needs_approval')::boolean, false),
             e ->> 'approval_text'
-        FROM json_array_elements(p_tools) e
+        FROM mcp.source s, json_array_elements(p_tools) e
+        WHERE s.source_id = p_source_id
         ON CONFLICT (source_id, name) DO UPDATE
             SET title = excluded.title,
                 description = excluded.description,
@@ -706,16 +699,53 @@ BEGIN
         RETURNING t.xmax = 0 AS is_added
     )
     SELECT count(*) FILTER (WHERE is_added),
-            count(*) FILTER (WHERE NOT is_added)
-        INTO added, changed FROM put;
-    UPDATE mcp.source x SET refreshed_at = now()
-        WHERE x.source_id = p_source_id;
+        count(*) FILTER (WHERE NOT is_added) FROM put
+$$;
+COMMENT ON FUNCTION mcp.tool_put(bigint, json) IS
+    'Add or change tools of a source; those that are as given stay untouched';
+
+CREATE FUNCTION mcp.tool_import(p_source_id bigint, p_tools json,
+    OUT added bigint, OUT changed bigint, OUT removed bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM FROM mcp.source s WHERE s.source_id = p_source_id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such source';
+    END IF;
+    DELETE FROM mcp.tool t WHERE t.source_id = p_source_id
+        AND NOT EXISTS (SELECT FROM json_array_elements(p_tools) e
+            WHERE e ->> 'name' = t.name);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    SELECT p.added, p.changed INTO added, changed
+        FROM mcp.tool_put(p_source_id, p_tools) p;
+    UPDATE mcp.source s SET refreshed_at = now()
+        WHERE s.source_id = p_source_id;
 END
 $$;
 COMMENT ON FUNCTION mcp.tool_import(bigint, json) IS
     'Make these the tools of a source: a JSON array of objects with the '
     'columns of mcp.tool. Others of the source go; is_listed and is_enabled '
     'of those that stay are kept';
+
+CREATE FUNCTION mcp.tool_save(p_source_id bigint, p_tool json)
+RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM mcp.source s WHERE s.source_id = p_source_id FOR UPDATE;
+    IF NOT FOUND THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no such source';
+    END IF;
+    RETURN (SELECT p.added > 0
+        FROM mcp.tool_put(p_source_id, json_build_array(p_tool)) p);
+END
+$$;
+COMMENT ON FUNCTION mcp.tool_save(bigint, json) IS
+    'Add one tool to a source or change it; true: it is new';
 
 CREATE FUNCTION mcp.secret_find(p_organization_id text, p_name text,
     OUT key_id text, OUT sealed bytea)

@@ -214,11 +214,6 @@ COMMENT ON COLUMN mcp.execution_call.decided_via IS
 COMMENT ON COLUMN mcp.execution_call.note IS
     'Words of whoever decided; approval_timeout';
 
-CREATE FUNCTION mcp.iso(t timestamptz) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
-COMMENT ON FUNCTION mcp.iso(timestamptz) IS 'ISO 8601, UTC, seconds';
-
 -- Internal: when the reaper must look at a waiting run.
 CREATE FUNCTION mcp.execution_alarm(p_execution_id uuid,
     p_deadline_at timestamptz)
@@ -1228,5 +1223,6 @@ WHERE finished_at > now() - interval '1 day';
 COMMENT ON COLUMN mcp.audit_event.event IS
     'session.foreign, session.killed, session.drained, account.revoked, '
     'token.issued, token.revoked, member.added, member.removed, '
-    'jwks.changed, secret.set, secret.removed, execution.approved, '
+    'jwks.changed, source.saved, source.removed, policy.added, '
+    'policy.removed, secret.set, secret.removed, execution.approved, '
     'execution.declined, execution.cancelled';

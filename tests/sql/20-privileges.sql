@@ -58,9 +58,10 @@ SELECT is(pg_temp.functions('mcp_readonly'),
     'schema_version session_expired_by', 'readonly: harmless functions');
 SELECT is(pg_temp.functions('mcp_admin'),
     'approve approve cancel_execution decline decline drain iso kill_session '
-    'reap_preview revoke_account schema_version '
-    'secret_find secret_remove secret_rotate secret_save session_expired_by '
-    'source_inventory tool_find tool_import tool_search',
+    'policy_action policy_matches reap_preview revoke_account '
+    'schema_version secret_find secret_remove secret_rotate secret_save '
+    'session_expired_by source_inventory tool_find tool_import tool_save '
+    'tool_search',
     'admin: the functions for people');
 SELECT is(string_agg(n || ' ' || r, ', '), NULL, 'nobody may create here')
 FROM unnest(ARRAY['mcp_responder', 'mcp_reaper', 'mcp_admin',
