@@ -79,13 +79,12 @@ def test_membership_counts_for_api_tokens_too(stack, member):
 
 @pytest.mark.parametrize("token", [
     "mcp_", "mcp_x", "mcp_" + "A" * 43, "mcp_" + "A" * 42, "mcp_" + "A" * 44,
-    "mcp_" + "A" * 42 + "=", "MCP_" + "A" * 43, "mcp_" + "A" * 30000,
-    "mcp_' OR 1=1 --" + "A" * 28])
+    "mcp_" + "A" * 42 + "=", "MCP_" + "A" * 43, "mcp_' OR 1=1 --" + "A" * 28,
+    "mcp_" + "A" * 9000], ids=lambda t: t[:12] + "-%d" % len(t))
 def test_bad_api_tokens(stack, token):
     a = Mcp(stack.web, token).post(initialize_message())
-    assert a.status in (401, 431), a
-    if a.status == 401:
-        assert 'error="invalid_token"' in a.header("www-authenticate")
+    assert a.status == 401, a
+    assert 'error="invalid_token"' in a.header("www-authenticate")
 
 
 def test_api_token_and_jwt_of_one_principal_share_sessions(stack, member):

@@ -185,7 +185,7 @@ def test_algorithm_of_another_family(stack):
 
 @pytest.mark.parametrize("kid", [
     "../../../../etc/passwd", "/dev/null", "' OR '1'='1", "rsa-1\u0000",
-    "http://127.0.0.1/", "$(id)", "x" * 10000, "RSA-1", "", " rsa-1",
+    "http://127.0.0.1/", "$(id)", "x" * 1000, "RSA-1", "", " rsa-1",
     "\u00e9\r\nX-Evil: 1", 7, None, ["rsa-1"], {"kid": "rsa-1"}])
 def test_kid(stack, kid):
     payload = stack.idp.claims("acct-t", "org-t")
@@ -233,9 +233,11 @@ def test_crit_is_not_ignored(stack):
     lambda t: "*" * 100, lambda t: "e30.e30.e30", lambda t: "bnVsbA.e30.",
     lambda t: "W10.W10.W10", lambda t: t + "\t", lambda t: '"%s"' % t])
 def test_mangled(stack, mint, make):
-    token = make(mint())
-    if token.strip() == mint().strip() or token == mint():
-        pytest.skip("unchanged")
+    good = mint()
+    token = make(good)
+    while token == good:        # nothing to mangle in this signature
+        good = mint(jti=str(time.time()))
+        token = make(good)
     a = send(stack, token)
     # Trailing blanks may be trimmed as the transport's.
     if token.endswith("\t"):

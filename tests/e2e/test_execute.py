@@ -276,7 +276,7 @@ def test_o23_nothing_of_the_request_reaches_the_sandbox(tight):
     def look():
         deadline = time.monotonic() + 3
         while time.monotonic() < deadline and not seen:
-            for p in proc.pids():
+            for p in proc.descendants_of(os.getpid()):
                 if (proc.stat(p) or ("",))[0].startswith("mcp-sandbox"):
                     env = proc.environ_of(p)
                     try:

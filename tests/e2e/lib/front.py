@@ -172,8 +172,11 @@ class Front:
 
     def stop(self):
         mine = self.all_pids()
+        # A web server waits for what its responders have in hand.
+        for pid in self.responders():
+            proc.kill(pid, signal.SIGTERM)
         if self.child:
-            proc.stop(self.child, signal.SIGTERM, 10)
+            proc.stop(self.child, signal.SIGTERM, 3)
             self.child = None
         self.stop_responders()
         try:
