@@ -48,9 +48,11 @@ fakestore_wall_s(void)
 static int
 down(struct err *e)
 {
-	if (!fakestore.is_down)
-		return 0;
-	return err_set(e, ERR_UNAVAILABLE, NULL, "no database");
+	if (fakestore.is_down)
+		return err_set(e, ERR_UNAVAILABLE, NULL, "no database");
+	if (fakestore.down_after > 0 && --fakestore.down_after == 0)
+		fakestore.is_down = true;
+	return 0;
 }
 
 static void

@@ -28,6 +28,7 @@ struct fakestore {
 	/* Statements so far, and whether the next ones fail. */
 	int finds, claims, saves, fails, token_finds;
 	bool is_down;
+	int down_after; /* so many more succeed; 0: does not count */
 };
 
 extern struct fakestore fakestore;

@@ -489,6 +489,56 @@ test_database_down(void **state)
 	assert_int_equal(check(t, t->b, good), BEARER_OK);
 }
 
+/* It goes away in the middle: whatever was learnt is used, a doubt is one. */
+static void
+test_database_lost_between_statements(void **state)
+{
+	struct fixture *t = *state;
+
+	log_open("test", LOG_TARGET_STDERR, LOG_LEVEL_ERR);
+	/* found nothing, claimed, fetched; cannot be saved */
+	fakestore.down_after = 2;
+	assert_int_equal(check(t, t->b, token(t, 0, "k0", 300)), BEARER_OK);
+	assert_true(fakestore.is_down);
+	assert_null(fakestore.document);
+	assert_int_equal(check(t, t->b, token(t, 0, "k0", 301)), BEARER_OK);
+
+	/* looked for an unknown key, cannot claim */
+	fakestore.is_down = false;
+	fakestore.down_after = 1;
+	assert_int_equal(check(t, t->b, token(t, 1, "k1", 300)), UNDECIDED);
+
+	/* another process may be at it, and there is no more looking */
+	fakestore.ahead_s += INTERVAL;
+	fakestore.is_down = false;
+	fakestore.down_after = 2;
+	fakestore.attempted_s = fakestore_wall_s();
+	assert_int_equal(check(t, t->b, token(t, 1, "k1", 300)), UNDECIDED);
+
+	/* no keys, and the failure cannot be noted */
+	stubhttp_set(t->http, "/jwks", 500, "");
+	fakestore.ahead_s += INTERVAL;
+	fakestore.is_down = false;
+	fakestore.down_after = 2;
+	assert_int_equal(check(t, t->other, token(t, 0, "k0", 300)), UNDECIDED);
+	assert_int_equal(fakestore.fails, 1);
+}
+
+static void
+test_huge_header(void **state)
+{
+	struct fixture *t = *state;
+	char *tok = arena_alloc(t->a, 60001);
+
+	memset(tok, 'A', 60000);
+	tok[60000] = '\0';
+	assert_int_equal(check(t, t->b, tok), BEARER_INVALID);
+	assert_string_equal(t->why, "size");
+	memcpy(tok, "mcp_", 4);
+	assert_int_equal(check(t, t->b, tok), BEARER_INVALID);
+	assert_string_equal(t->why, "apitoken");
+}
+
 static void
 test_expiry_of_a_seen_token(void **state)
 {
@@ -674,6 +724,8 @@ main(void)
 		TEST(test_garbage_in_the_row),
 		TEST(test_waiting_for_another_process),
 		TEST(test_database_down),
+		TEST(test_database_lost_between_statements),
+		TEST(test_huge_header),
 		TEST(test_expiry_of_a_seen_token),
 		TEST(test_bad_tokens_are_not_remembered),
 		TEST(test_no_issuer),

@@ -241,6 +241,36 @@ test_issuer_down(void **state)
 }
 
 static void
+test_database_lost_between_statements(void **state)
+{
+	struct fixture *t = *state;
+
+	stubhttp_set(t->http, OAUTH, 200, document(t, t->conf.issuer, ""));
+	fakestore.down_after = 1;
+	assert_false(get(t));
+	assert_int_equal(stubhttp_hits(t->http, OAUTH), 0);
+	assert_null(jwks_url(t));
+	/* what was fetched is given even if it cannot be kept */
+	fakestore.is_down = false;
+	fakestore.down_after = 2;
+	assert_true(get(t));
+	assert_null(fakestore.metadata);
+}
+
+static void
+test_too_long(void **state)
+{
+	struct fixture *t = *state;
+	char *pad = arena_alloc(t->a, 270001);
+
+	memset(pad, ' ', 270000);
+	pad[270000] = '\0';
+	stubhttp_set(t->http, OAUTH, 200, document(t, t->conf.issuer, pad));
+	assert_false(get(t));
+	assert_null(fakestore.metadata);
+}
+
+static void
 test_no_issuer(void **state)
 {
 	struct fixture *t = *state;
@@ -307,6 +337,8 @@ main(void)
 		TEST(test_not_ours),
 		TEST(test_interval),
 		TEST(test_issuer_down),
+		TEST(test_database_lost_between_statements),
+		TEST(test_too_long),
 		TEST(test_no_issuer),
 		TEST(test_jwks_url),
 		TEST(test_no_downgrade),
