@@ -32,8 +32,8 @@ static const struct verb {
 	admin_fn *fn;
 	const char *usage;
 } VERBS[] = {
-	{ "migrate", NULL, 0, 0, ADMIN_OPT_DIR | ADMIN_OPT_CHECK,
-		NEED_DATABASE, migrate_run, "[--dir DIR] [--check]" },
+	{ "migrate", NULL, 0, 0, ADMIN_OPT_DIR | ADMIN_OPT_CHECK, NEED_DATABASE,
+		migrate_run, "[--dir DIR] [--check]" },
 	{ "org", "add", 1, 2, 0, NEED_SCHEMA, orgs_add, "ID [NAME]" },
 	{ "org", "list", 0, 0, ADMIN_OPT_JSON, NEED_SCHEMA, orgs_list, "" },
 	{ "org", "remove", 1, 1, ADMIN_OPT_REVOKE, NEED_SCHEMA, orgs_remove,
@@ -96,8 +96,9 @@ verb_find(struct admin *ad, char **argv, int n, int *skip)
 		if (strcmp(argv[0], v->noun) != 0 || n < *skip ||
 			(v->name != NULL && strcmp(argv[1], v->name) != 0))
 			continue;
-		ad->verb = v->name == NULL ? v->noun :
-			arena_printf(ad->arena, "%s %s", v->noun, v->name);
+		ad->verb = v->name == NULL ? v->noun
+					   : arena_printf(ad->arena, "%s %s",
+						     v->noun, v->name);
 		n -= *skip;
 		if (n >= v->args_min && n <= v->args_max &&
 			(ad->given & ~v->allow) == 0)
@@ -139,7 +140,8 @@ verb_run(struct admin *ad, const struct verb *v, char **argv, int n)
 	}
 	ad->conf = conf;
 	if (v->need != NEED_NOTHING && *conf->admin_database == '\0') {
-		err_set(&e, ERR_INVALID, NULL, "which database?  Give -d, or "
+		err_set(&e, ERR_INVALID, NULL,
+			"which database?  Give -d, or "
 			"set admin_database or database in mcp-fcgi.conf");
 		return fail(ad, &e);
 	}
@@ -178,8 +180,8 @@ main(int argc, char **argv)
 	status = ADMIN_USAGE;
 	v = verb_find(&ad, argv + optind, argc - optind, &skip);
 	if (v != NULL)
-		status = verb_run(&ad, v, argv + optind + skip,
-			argc - optind - skip);
+		status = verb_run(
+			&ad, v, argv + optind + skip, argc - optind - skip);
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == ADMIN_OK) {
 		admin_note("standard output: %s", strerror(errno));
 		status = ADMIN_FAILED;

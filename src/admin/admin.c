@@ -130,8 +130,8 @@ who_build(struct buf *b, const char *verb)
 }
 
 int
-admin_commit(struct admin *ad, const char *org, const char *account,
-	struct err *e)
+admin_commit(
+	struct admin *ad, const char *org, const char *account, struct err *e)
 {
 	struct audit_event ev = {
 		.event = "admin.command",

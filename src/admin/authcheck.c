@@ -19,9 +19,10 @@
 static const char *
 remedy_fetch(const struct err *e)
 {
-	return strstr(e->detail, "fetch_allow") != NULL ?
-		"if the address is right, add it to fetch_allow" :
-		"check the URL, DNS, certificates and firewall from this host";
+	return strstr(e->detail, "fetch_allow") != NULL
+		       ? "if the address is right, add it to fetch_allow"
+		       : "check the URL, DNS, certificates and firewall from "
+			 "this host";
 }
 
 void
@@ -54,8 +55,8 @@ authcheck_keys(struct admin *ad, struct db *db, struct fetch *fetch)
 			ad->conf->issuer);
 	keys_free(keys);
 	err_clear(&e);
-	if (metadata_get(ad->conf, fetch, db, ad->arena, &document, &len,
-		    &e) != 0)
+	if (metadata_get(ad->conf, fetch, db, ad->arena, &document, &len, &e) !=
+		0)
 		report_warn("issuer",
 			"its RFC 8414 or OpenID metadata is needed by clients "
 			"to log in, and here if jwks_url is not set",
@@ -81,18 +82,20 @@ authcheck_membership(struct admin *ad, struct fetch *fetch)
 		report_pass("membership", "rows of mcp.membership");
 		return;
 	}
-	req.url = membership_url(
-		ad->arena, conf->membership_url, NOBODY, NOBODY);
+	req.url =
+		membership_url(ad->arena, conf->membership_url, NOBODY, NOBODY);
 	if (req.url == NULL) {
 		report_fail("membership", "see mcp-fcgi.conf(5)",
 			"membership_url has no {account}");
 		return;
 	}
 	if (*conf->membership_token_file != '\0') {
-		if (conf_secret(ad->arena, conf->membership_token_file,
-			    &bearer, &e) != 0) {
-			report_fail("membership", "chmod 640, and owned by the "
-				"responder's user or group", "%s", e.detail);
+		if (conf_secret(ad->arena, conf->membership_token_file, &bearer,
+			    &e) != 0) {
+			report_fail("membership",
+				"chmod 640, and owned by the "
+				"responder's user or group",
+				"%s", e.detail);
 			return;
 		}
 		req.bearer = bearer;

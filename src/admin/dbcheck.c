@@ -48,11 +48,13 @@ schema_check(struct admin *ad, struct db *db)
 			"mcp_responder: mcp-admin login-role",
 			"%s", why(db, &e));
 	else if (e.kind == ERR_CONFLICT && !db_is_retryable(db))
-		report_fail("schema", "mcp-admin migrate, then restart the "
-			"responders", "%s", e.detail);
+		report_fail("schema",
+			"mcp-admin migrate, then restart the "
+			"responders",
+			"%s", e.detail);
 	else
-		report_fail("schema", "see the server's log", "%s",
-			why(db, &e));
+		report_fail(
+			"schema", "see the server's log", "%s", why(db, &e));
 	return false;
 }
 
@@ -63,15 +65,17 @@ role_check(const struct health_role *r)
 		report_fail("privileges",
 			"mcp-admin login-role makes a fitting role; mcp-admin "
 			"migrate grants again what the groups need",
-			"%s may not call %s", r->role, r->missing);
+			"%s may not call %.200s", r->role, r->missing);
 	else if (r->can_read_sessions)
 		report_warn("privileges",
 			"mcp-admin login-role makes one with less; one role "
 			"for all is for hosts that give no second one",
 			"%s has more rights than a responder needs", r->role);
 	else
-		report_pass("privileges", "%s may do what a responder does, "
-			"and no more", r->role);
+		report_pass("privileges",
+			"%s may do what a responder does, "
+			"and no more",
+			r->role);
 }
 
 static void
@@ -90,11 +94,13 @@ clock_check(struct admin *ad, struct db *db)
 	}
 	clock_gettime(CLOCK_REALTIME, &after);
 	ours = ((int64_t)before.tv_sec + after.tv_sec) * 500 +
-		(before.tv_nsec + after.tv_nsec) / 2000000;
+	       (before.tv_nsec + after.tv_nsec) / 2000000;
 	skew = llabs(theirs - ours);
 	if (skew > ad->conf->leeway_s * 1000 && skew > SKEW_WARN_MS)
-		report_fail("clock", remedy, "%.3f s from the database's, "
-			"over leeway_s", (double)skew / 1000);
+		report_fail("clock", remedy,
+			"%.3f s from the database's, "
+			"over leeway_s",
+			(double)skew / 1000);
 	else if (skew > SKEW_WARN_MS)
 		report_warn("clock", remedy, "%.3f s from the database's",
 			(double)skew / 1000);
@@ -115,7 +121,8 @@ capacity_check(struct admin *ad, struct db *db, int64_t workers)
 	int64_t room, wanted;
 
 	if (ad->conf->database_pooler == CONF_POOLER_TRANSACTION) {
-		report_pass("connections", "through a pooler: its "
+		report_pass("connections",
+			"through a pooler: its "
 			"default_pool_size counts, not the responders");
 		return;
 	}
@@ -140,8 +147,8 @@ capacity_check(struct admin *ad, struct db *db, int64_t workers)
 	if (wanted > room)
 		report_fail("connections", remedy,
 			"%" PRId64 " responders %sand %d to spare, but room "
-			"for %" PRId64 " (max_connections %" PRId64
-			", %" PRId64 " reserved, %" PRId64
+			"for %" PRId64 " (max_connections %" PRId64 ", %" PRId64
+			" reserved, %" PRId64
 			" in use by others, limit of role or database %" PRId64
 			")",
 			wanted - SPARE, workers > 0 ? "" : "connected now ",
@@ -170,8 +177,10 @@ dbcheck_responder(struct admin *ad, struct db *db, int64_t workers)
 				"~/.pgpass or a service file",
 				"%s", why(db, &e));
 		else
-			report_fail("database", "mcp-admin migrate, then "
-				"mcp-admin login-role", "%s", why(db, &e));
+			report_fail("database",
+				"mcp-admin migrate, then "
+				"mcp-admin login-role",
+				"%s", why(db, &e));
 		return false;
 	}
 	report_pass("database", "%s as %s, PostgreSQL %s", r.database, r.role,
@@ -204,8 +213,8 @@ dbcheck_reaper(struct admin *ad, struct db *db)
 	if (s.age_s < 0)
 		report_fail("reaper", remedy, "has not run for a day");
 	else if (s.age_s > REAPER_AGE_MAX_S)
-		report_fail("reaper", remedy, "ran last %" PRId64
-			" s ago, on %s", s.age_s, s.host);
+		report_fail("reaper", remedy,
+			"ran last %" PRId64 " s ago, on %s", s.age_s, s.host);
 	else if (!s.is_complete && s.overdue > 0)
 		report_warn("reaper", "raise --budget of mcp-reaper",
 			"ran %" PRId64 " s ago but does not keep up: %" PRId64

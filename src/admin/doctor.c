@@ -25,8 +25,9 @@ conf_name(const struct admin *ad)
 
 	if (ad->file != NULL)
 		return ad->file;
-	return env != NULL && *env != '\0' ? env :
-		SYSCONFDIR "/mcp-fcgi/mcp-fcgi.conf";
+	return env != NULL && *env != '\0' ? env
+					   : SYSCONFDIR
+		       "/mcp-fcgi/mcp-fcgi.conf";
 }
 
 /* As the responder reads it: what it requires is required here. */
@@ -72,17 +73,17 @@ sandbox_check(struct admin *ad)
 
 	if (sandbox_run(&limits, CODE, strlen(CODE), -1, ad->arena, &r, &e) !=
 		0)
-		report_fail("sandbox", remedy, "%s: %s", conf->sandbox,
-			e.detail);
+		report_fail(
+			"sandbox", remedy, "%s: %s", conf->sandbox, e.detail);
 	else if (r->status != SANDBOX_COMPLETED || r->json_len != 1 ||
-		r->json[0] != '2')
+		 r->json[0] != '2')
 		report_fail("sandbox", remedy, "%s: %s%s%s", conf->sandbox,
 			sandbox_status_name(r->status),
 			r->detail != NULL ? ": " : "",
 			r->detail != NULL ? r->detail : "");
 	else
-		report_pass("sandbox", "1+1 is 2, in %" PRId64 " ms",
-			r->wall_ms);
+		report_pass(
+			"sandbox", "1+1 is 2, in %" PRId64 " ms", r->wall_ms);
 }
 
 static void
@@ -114,8 +115,8 @@ doctor_run(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 	bool is_usable;
 
 	if ((ad->given & ADMIN_OPT_WORKERS) != 0 &&
-		admin_number("--workers", ad->workers, 1, WORKERS_MAX,
-			&workers, e) != 0)
+		admin_number("--workers", ad->workers, 1, WORKERS_MAX, &workers,
+			e) != 0)
 		return -1;
 	signal(SIGPIPE, SIG_IGN);
 	if (!conf_check(ad)) {

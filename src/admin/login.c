@@ -20,7 +20,8 @@ static const struct {
 
 /* The database's name is known only where this runs: hence the block. */
 static const char SETTINGS[] =
-	"-- A pooler drops settings asked for at connect: they are the role's.\n"
+	"-- A pooler drops settings asked for at connect: they are the "
+	"role's.\n"
 	"DO $do$\n"
 	"DECLARE\n"
 	"    s text[];\n"

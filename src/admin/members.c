@@ -66,11 +66,10 @@ members_list(struct admin *ad, char **argv, int n, struct err *e)
 {
 	struct db_res r;
 
-	if (listing_members(ad->db, ad->arena, n > 0 ? argv[0] : NULL, &r,
-		    e) != 0)
+	if (listing_members(ad->db, ad->arena, n > 0 ? argv[0] : NULL, &r, e) !=
+		0)
 		return -1;
-	table_print(
-		ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
+	table_print(ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
 	return 0;
 }
 
@@ -102,8 +101,8 @@ members_remove(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 	provider_note(ad);
 	if ((ad->given & ADMIN_OPT_REVOKE) != 0)
 		return revoke_all(ad, argv, e);
-	if (member_remove(ad->db, ad->arena, argv[0], argv[1], &was_there,
-		    e) != 0)
+	if (member_remove(ad->db, ad->arena, argv[0], argv[1], &was_there, e) !=
+		0)
 		return -1;
 	if (!was_there)
 		return err_set(e, ERR_NOTFOUND, NULL,

@@ -61,8 +61,7 @@ version_check(struct admin *ad, struct err *e)
 }
 
 int
-migrate_run(struct admin *ad, char **argv UNUSED, int n UNUSED,
-	struct err *e)
+migrate_run(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 {
 	const char *dir = ad->dir != NULL ? ad->dir : sql_dir(ad->arena);
 	int applied;

@@ -67,9 +67,9 @@ options_parse(int argc, char **argv, struct admin *ad)
 			/* Counts before the file; judged as the key is. */
 			setenv("MCP_FCGI_ADMIN_DATABASE", optarg, 1);
 		} else {
-			return c == 'h' ? OPTIONS_HELP :
-				c == 'V' ? OPTIONS_VERSION :
-					   OPTIONS_BAD;
+			return c == 'h'	  ? OPTIONS_HELP
+			       : c == 'V' ? OPTIONS_VERSION
+					  : OPTIONS_BAD;
 		}
 	}
 	return OPTIONS_OK;

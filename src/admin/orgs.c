@@ -28,8 +28,8 @@ orgs_add(struct admin *ad, char **argv, int n, struct err *e)
 	if (admin_check_id("organization", argv[0], e) != 0 ||
 		admin_check_id("name", name, e) != 0 ||
 		admin_begin(ad, e) != 0 ||
-		organization_add(ad->db, ad->arena, argv[0], name, &was_added,
-			e) != 0)
+		organization_add(
+			ad->db, ad->arena, argv[0], name, &was_added, e) != 0)
 		return -1;
 	if (was_added) {
 		if (admin_commit(ad, argv[0], NULL, e) != 0)
@@ -54,8 +54,7 @@ orgs_list(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 
 	if (listing_organizations(ad->db, ad->arena, &r, e) != 0)
 		return -1;
-	table_print(
-		ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
+	table_print(ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
 	return 0;
 }
 
@@ -85,12 +84,11 @@ orgs_remove(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 			" sessions: remove them, or give --revoke",
 			argv[0], u.members, u.tokens, u.sessions);
 	}
-	if (organization_remove(
-		    ad->db, ad->arena, argv[0], &was_there, e) != 0)
+	if (organization_remove(ad->db, ad->arena, argv[0], &was_there, e) != 0)
 		return -1;
 	if (!was_there && accounts == 0)
-		return err_set(e, ERR_NOTFOUND, NULL,
-			"no organization %s", argv[0]);
+		return err_set(
+			e, ERR_NOTFOUND, NULL, "no organization %s", argv[0]);
 	if (admin_commit(ad, argv[0], NULL, e) != 0)
 		return -1;
 	if (accounts > 0)

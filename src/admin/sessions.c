@@ -61,8 +61,7 @@ prefix_check(const char *id, struct err *e)
 
 /* The rows of ID: one, or the error why not. */
 static int
-session_find(struct admin *ad, const char *id, struct db_res *r,
-	struct err *e)
+session_find(struct admin *ad, const char *id, struct db_res *r, struct err *e)
 {
 	if (prefix_check(id, e) != 0 ||
 		listing_session(ad->db, ad->arena, id, r, e) != 0)
@@ -78,8 +77,7 @@ session_find(struct admin *ad, const char *id, struct db_res *r,
 }
 
 int
-sessions_list(struct admin *ad, char **argv UNUSED, int n UNUSED,
-	struct err *e)
+sessions_list(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 {
 	struct listing_session_query q = {
 		.organization_id = ad->org,
@@ -90,13 +88,12 @@ sessions_list(struct admin *ad, char **argv UNUSED, int n UNUSED,
 	struct db_res r;
 
 	if ((ad->given & ADMIN_OPT_LIMIT) != 0 &&
-		admin_number("--limit", ad->limit, 1, LIMIT_MAX, &q.limit,
-			e) != 0)
+		admin_number("--limit", ad->limit, 1, LIMIT_MAX, &q.limit, e) !=
+			0)
 		return -1;
 	if (listing_sessions(ad->db, ad->arena, &q, &r, e) != 0)
 		return -1;
-	table_print(
-		ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
+	table_print(ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
 	if (r.n_rows == q.limit)
 		admin_note("the %" PRId64 " last active ones; --limit gives "
 			   "more",
@@ -141,8 +138,8 @@ kill_one(struct admin *ad, const char *id, struct err *e)
 }
 
 static int
-kill_account(struct admin *ad, const char *org, const char *account,
-	struct err *e)
+kill_account(
+	struct admin *ad, const char *org, const char *account, struct err *e)
 {
 	int64_t ended;
 

@@ -27,7 +27,7 @@ visible(struct arena *a, const char *s)
 			n = 1;
 			buf_printf(&b, "\\x%02x", (unsigned char)s[i]);
 		} else if (n == 2 && (unsigned char)s[i] == 0xc2 &&
-			(unsigned char)s[i + 1] < 0xa0) {
+			   (unsigned char)s[i + 1] < 0xa0) {
 			buf_printf(&b, "\\u%04x", (unsigned char)s[i + 1]);
 		} else {
 			buf_put(&b, s + i, n);

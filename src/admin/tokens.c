@@ -136,8 +136,7 @@ tokens_list(struct admin *ad, char **argv, int n, struct err *e)
 	if (listing_tokens(ad->db, ad->arena, n > 0 ? argv[0] : NULL,
 		    (ad->given & ADMIN_OPT_ALL) != 0, &r, e) != 0)
 		return -1;
-	table_print(
-		ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
+	table_print(ad->arena, COLUMNS, &r, (ad->given & ADMIN_OPT_JSON) != 0);
 	return 0;
 }
 

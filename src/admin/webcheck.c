@@ -55,42 +55,10 @@ is_challenge(const struct web *w, const char *header)
 		w->arena, "resource_metadata=\"%s\"", w->conf->prm_url);
 
 	return strncasecmp(header, "Bearer ", 7) == 0 &&
-		strstr(header, want) != NULL;
+	       strstr(header, want) != NULL;
 }
 
-/* Field report B-34.  False: what is public is not what is configured. */
-static bool
-scheme_check(const struct web *w)
-{
-	const char *url = w->conf->resource_url;
-	const char *host = strstr(url, "//") + 2;
-	struct fetch_response res;
-	struct err e = { 0 };
-	const char *other;
-
-	if (is_https(url))
-		return true;
-	if (strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0 ||
-		strncasecmp(host, "localhost", 9) == 0) {
-		report_pass("url", "%s, for this host alone", url);
-		return true;
-	}
-	other = arena_printf(w->arena, "https://%s", host);
-	if (post(w, other, NULL, NULL, &res, &e) == 0 && res.status == 401) {
-		report_fail("url",
-			arena_printf(
-				w->arena, "resource_url = %s", other),
-			"resource_url says http, but the endpoint answers "
-			"https: clients refuse metadata that names another "
-			"URL than theirs");
-		return false;
-	}
-	report_warn("url", "give the web server a certificate",
-		"resource_url is http: tokens travel in the clear");
-	return true;
-}
-
-/* Whether the https URL is served by http. */
+/* Whether the https URL is served by http (field report B-34). */
 static bool
 is_plain_only(const struct web *w, const char *url)
 {
@@ -101,8 +69,8 @@ is_plain_only(const struct web *w, const char *url)
 	struct err e = { 0 };
 
 	return is_https(url) &&
-		fetch_get(w->fetch, w->arena, &req, &res, &e) == 0 &&
-		res.status == 200;
+	       fetch_get(w->fetch, w->arena, &req, &res, &e) == 0 &&
+	       res.status == 200;
 }
 
 /* False when there is no use in further checks. */
@@ -133,15 +101,15 @@ metadata_check(const struct web *w, const char *url, const char *remedy)
 		return false;
 	}
 	if (res.status != 200) {
-		report_fail("metadata", remedy, "%s answers %d", url,
-			res.status);
+		report_fail(
+			"metadata", remedy, "%s answers %d", url, res.status);
 		return true;
 	}
 	if (cj_parse(w->arena, res.body, res.body_len, &LIMITS, &doc, &e) !=
 			0 ||
 		(resource = cj_get_string(doc, "resource")) == NULL)
-		report_fail("metadata", remedy, "%s answers something else",
-			url);
+		report_fail(
+			"metadata", remedy, "%s answers something else", url);
 	else if (strcmp(resource, w->conf->resource_url) != 0)
 		report_fail("metadata",
 			"the responders run with another resource_url: is it "
@@ -195,7 +163,7 @@ authorization_check(const struct web *w)
 	if (post(w, w->conf->resource_url, PROBE_TOKEN, NULL, &res, &e) != 0)
 		report_warn("authorization", NULL, "%s", e.detail);
 	else if (res.status == 401 &&
-		strstr(res.authenticate, "error=\"invalid_token\"") != NULL)
+		 strstr(res.authenticate, "error=\"invalid_token\"") != NULL)
 		report_pass("authorization",
 			"the header reaches the responder; a made-up token is "
 			"refused");
@@ -253,7 +221,7 @@ external_check(struct admin *ad, const struct web *w)
 		report_fail("external", "resource_url = https://...",
 			"hosted clients connect by https only");
 	else if (port != NULL && strchr(port, ']') == NULL &&
-		strcmp(port, ":443") != 0)
+		 strcmp(port, ":443") != 0)
 		report_fail("external", "serve it at port 443",
 			"port %s: hosted clients reach 443 only", port + 1);
 	else
@@ -282,10 +250,14 @@ all_checks(struct admin *ad, const struct web *w, bool is_external)
 	const char *root = arena_printf(w->arena, "%.*s" PRM_PATH,
 		(int)(host + strcspn(host, "/?#") - url), url);
 
-	if (!scheme_check(w) ||
-		!metadata_check(w, w->conf->prm_url,
-			"map " PRM_PATH " to the responders as in httpd-conf; "
-			"some hosts keep /.well-known for themselves"))
+	/* mcp-fcgi.conf allows no other host by http. */
+	if (is_https(url))
+		report_pass("url", "%s", url);
+	else
+		report_pass("url", "%s, for this host alone", url);
+	if (!metadata_check(w, w->conf->prm_url,
+		    "map " PRM_PATH " to the responders as in httpd-conf; "
+		    "some hosts keep /.well-known for themselves"))
 		return;
 	if (strcmp(root, w->conf->prm_url) != 0)
 		(void)metadata_check(w, root,

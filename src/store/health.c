@@ -6,16 +6,22 @@
 #include "base/err.h"
 #include "store/db.h"
 
-/* By name, so that a change of parameters is not a missing privilege. */
+/*
+ * What the group may do must the role be able to do, and where there are no
+ * groups, the functions of every request.  By name, so that a change of
+ * parameters is not a missing privilege.
+ */
 DB_STMT(ROLE, "health_role_1",
 	"SELECT current_user, current_database(),"
 	" current_setting('server_version'),"
-	" (SELECT string_agg(p.proname, ', ' ORDER BY p.proname)"
+	" (SELECT string_agg(DISTINCT p.proname, ', ')"
 	"  FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
-	"  WHERE n.nspname = 'mcp' AND p.proname IN ('enter',"
-	"   'api_token_find', 'session_open', 'session_initialized',"
-	"   'session_end', 'jwks_find', 'jwks_claim', 'jwks_save',"
-	"   'jwks_fail', 'schema_version')"
+	"  WHERE n.nspname = 'mcp'"
+	"  AND (p.proname IN ('enter', 'api_token_find', 'session_open',"
+	"    'session_initialized', 'session_end', 'jwks_find',"
+	"    'jwks_claim', 'jwks_save', 'jwks_fail', 'schema_version')"
+	"   OR has_function_privilege((SELECT oid FROM pg_roles"
+	"    WHERE rolname = 'mcp_responder'), p.oid, 'EXECUTE'))"
 	"  AND NOT has_function_privilege(p.oid, 'EXECUTE')),"
 	" has_table_privilege((SELECT c.oid FROM pg_class c"
 	"  JOIN pg_namespace n ON n.oid = c.relnamespace"
