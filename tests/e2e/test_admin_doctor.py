@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from conftest import Stack
 from lib import paths, proc
 from lib.cluster import Sql
 
@@ -405,6 +406,67 @@ def test_bots_are_kept_out(doctor, site, fault, agent):
     lines = doctor("--external")["external"]
     assert any(m == "FAIL" and agent in t and "403" in t
                for m, t, _ in lines), doctor.out
+
+
+@pytest.fixture
+def real(front_kind, root, cluster, idp, doctor):
+    """Each front server with its shipped file, at the address it really
+    has."""
+    s = Stack(root, cluster, idp, front_kind, database=doctor.name)
+    s.front.conf["resource_url"] = "http://127.0.0.1:%d/mcp" % s.front.port
+    s.front.conf["allowed_hosts"] = ""
+    s.front.write_conf()
+    s.start()
+    yield s
+    s.stop()
+
+
+def test_real_installation(doctor, real):
+    doctor.conf = real.front.conf
+    lines = doctor()
+    marks = {check: [x[0] for x in xs] for check, xs in lines.items()}
+    assert "FAIL" not in [m for ms in marks.values() for m in ms], doctor.out
+    for check in ("url", "metadata", "endpoint", "authorization", "keys",
+                  "issuer", "reaper", "privileges"):
+        assert set(marks[check]) == {"PASS"}, doctor.out
+    assert len(lines["metadata"]) == 2
+
+
+def test_configuration_that_is_not_the_responders(doctor, real):
+    """B-34: the file was changed and nobody restarted them."""
+    doctor.conf = dict(real.front.conf)
+    doctor.conf["resource_url"] = doctor.conf["resource_url"].replace(
+        "127.0.0.1", "localhost")
+    mark, text, remedy = doctor.one("metadata")
+    assert mark == "FAIL" and "restarted" in remedy
+
+
+def test_apache_without_cgipassauth(doctor, root, cluster, idp):
+    """B-32, with the real Apache."""
+    if not os.path.exists("/usr/lib/apache2/modules/mod_proxy_fcgi.so"):
+        pytest.skip("no Apache")
+    s = Stack(root, cluster, idp, "apache-proxy-fcgi",
+              database=doctor.name)
+    s.front.conf["resource_url"] = "http://127.0.0.1:%d/mcp" % s.front.port
+    s.front.write_conf()
+    render = s.front.render
+
+    def stripped(template):
+        path = render(template)
+        with open(path) as f:
+            text = f.read()
+        assert "CGIPassAuth On" in text
+        with open(path, "w") as f:
+            f.write(text.replace("CGIPassAuth On", "CGIPassAuth Off"))
+        return path
+    s.front.render = stripped
+    s.start()
+    try:
+        doctor.conf = s.front.conf
+        mark, _, remedy = doctor.one("authorization")
+        assert mark == "FAIL" and "CGIPassAuth On" in remedy, doctor.out
+    finally:
+        s.stop()
 
 
 def test_secrets_are_not_shown(doctor, root, site):
