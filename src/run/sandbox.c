@@ -519,6 +519,10 @@ sandbox_status_name(enum sandbox_status status)
 		[SANDBOX_CRASHED] = "crashed",
 		[SANDBOX_NOT_STARTED] = "not_started",
 		[SANDBOX_CANCELLED] = "cancelled",
+		[SANDBOX_SUSPENDED] = "suspended",
+		[SANDBOX_OTHER_BUILD] = "other_build",
+		[SANDBOX_BAD_HEAP] = "bad_heap",
+		[SANDBOX_BIG_HEAP] = "big_heap",
 	};
 
 	return status < SANDBOX__MAX ? names[status] : "unknown";
