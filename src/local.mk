@@ -75,7 +75,7 @@ libmcp_a_SOURCES = \
 sbin_PROGRAMS += mcp-fcgi mcp-reaper mcp-admin
 
 mcp_fcgi_SOURCES = src/mcp-fcgi.c
-mcp_fcgi_LDADD = libmcp.a libcore.a $(FCGI_LIBS) $(CJSON_LIBS) $(JWT_LIBS) \
+mcp_fcgi_LDADD = libmcp.a libcore.a $(FCGI_LIBS) $(CJSON_LIBS) \
 	$(CURL_LIBS) $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
 
 mcp_reaper_SOURCES = src/mcp-reaper.c
@@ -98,5 +98,5 @@ mcp_admin_SOURCES = src/mcp-admin.c \
 	src/admin/webcheck.c src/admin/webcheck.h
 mcp_admin_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' \
 	-DSQL_SOURCE_DIR='"$(abs_top_srcdir)/sql"'
-mcp_admin_LDADD = libmcp.a libcore.a $(CJSON_LIBS) $(JWT_LIBS) $(CURL_LIBS) \
+mcp_admin_LDADD = libmcp.a libcore.a $(CJSON_LIBS) $(CURL_LIBS) \
 	$(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
