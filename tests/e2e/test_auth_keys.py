@@ -147,7 +147,7 @@ def test_b35_slow_issuer_does_not_stop_the_others(own):
     t = time.monotonic()
     codes = [client.list_tools().status for _ in range(10)]
     assert codes == [200] * 10
-    assert time.monotonic() - t < 6
+    assert time.monotonic() - t < 10
     issuer.recover()
 
 

@@ -22,6 +22,7 @@ class Cluster:
         self.log = os.path.join(root, "postgres.log")
         self.port = 5432
         self.child = None
+        self.has_template = False
         with open(self.log, "ab"):
             pass
         proc.hand_over_file(self.log, 0o644)
@@ -96,8 +97,12 @@ class Cluster:
         r = proc.run(argv)
         assert r.returncode == 0, script + ": " + r.stderr
 
-    def database(self, name):
-        """Create database NAME: roles, migrations, a login for each role."""
+    def _template(self):
+        """The database that others are copied from, made the way an
+        administrator does: roles, migrations, a login for each role."""
+        if self.has_template:
+            return
+        name = "mcp_template"
         with Sql(self.dsn("postgres")) as sql:
             sql.run('CREATE DATABASE "%s"' % name)
         with Sql(self.dsn(name)) as sql:
@@ -108,6 +113,17 @@ class Cluster:
         assert r.returncode == 0, "mcp-admin migrate: " + r.stdout + r.stderr
         for login, group in LOGINS.items():
             self.psql(name, "login.sql", login=login, group=group)
+        self.has_template = True
+
+    def database(self, name):
+        """Create database NAME, migrated, with its logins."""
+        self._template()
+        with Sql(self.dsn("postgres")) as sql:
+            sql.run('CREATE DATABASE "%s" TEMPLATE mcp_template' % name)
+        # What belongs to a database and is not copied.
+        self.psql(name, "roles.sql")
+        self.psql(name, "login.sql", login="e2e_responder",
+                  group="mcp_responder")
         return name
 
 
