@@ -538,6 +538,14 @@ take_notification(struct turn *t, const struct msg *m)
 	return 0;
 }
 
+/* Also with params that are none: the answer is -32602, not "no session". */
+static bool
+is_initialize(const struct msg *m)
+{
+	return m->id != NULL && m->method != NULL &&
+		strcmp(m->method, "initialize") == 0;
+}
+
 static int
 handle_initialize(struct turn *t, const struct msg *m)
 {
@@ -556,7 +564,10 @@ handle_initialize(struct turn *t, const struct msg *m)
 	err_clear(&e);
 	buf_init(&result, t->arena);
 	buf_init(&out, t->arena);
-	if (lifecycle_initialize(&c, m, id, &result, &e) == 0) {
+	if (m->kind == MSG_INVALID) {
+		reply_error(&out, m, m->code, m->why, NULL);
+		t->event = "session.refused";
+	} else if (lifecycle_initialize(&c, m, id, &result, &e) == 0) {
 		res_header(&t->res, "Mcp-Session-Id", id);
 		log_context(t->rid, id, t->principal.account_id);
 		reply_result(&out, m, result.data, result.len);
@@ -669,8 +680,7 @@ handle_post(struct turn *t)
 	if (check_media_types(t) != 0 || parse_body(t) != 0)
 		return -1;
 	m = t->body.msg;
-	if (!t->body.is_batch && m->kind == MSG_REQUEST &&
-		strcmp(m->method, "initialize") == 0)
+	if (!t->body.is_batch && is_initialize(m))
 		return handle_initialize(t, m);
 	if (enter(t, t->req.session_id) != 0)
 		return -1;
