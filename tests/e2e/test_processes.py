@@ -167,6 +167,18 @@ def test_tcp_socket(pool):
         assert proc.stop(child)
 
 
+# Started by the web server
+
+def test_exit_after_n_requests_under_every_front(make_stack, front_kind):
+    """The web server replaces a responder that has done its share."""
+    s = make_stack(front_kind, {"requests_per_process": 20})
+    client = s.user().connect()
+    seen = load(s, client, 4, lambda: None)
+    assert len(seen) > 100
+    bad = [x for x in seen if x != 200]
+    assert not bad, (len(bad), len(seen), set(bad))
+
+
 # Plain CGI and shared hosting, a smoke test.
 
 @pytest.mark.parametrize("kind", ["lighttpd-cgi", "apache-cgi",
