@@ -17,6 +17,7 @@ libcore_a_SOURCES = \
 	src/base/log.c src/base/log.h \
 	src/base/rnd.c src/base/rnd.h \
 	src/base/scope.h \
+	src/base/seal.c src/base/seal.h \
 	src/store/apitoken.c src/store/apitoken.h \
 	src/store/audit.c src/store/audit.h \
 	src/store/bytea.c src/store/bytea.h \

@@ -84,6 +84,8 @@ static const struct row ROWS[] = {
 	INT(fetch_max_bytes, "1048576", 1024, 67108864, FCGI | ADMIN),
 	LIST(fetch_allow, "", confurl_network, FCGI | ADMIN),
 
+	STRING(keyring_dir, T_PATH, "", FCGI | ADMIN),
+
 	STRING(database, T_CONNINFO, NULL, ALL),
 	STRING(admin_database, T_CONNINFO, "", ADMIN),
 	STRING(reaper_database, T_CONNINFO, "", REAPER),

@@ -55,6 +55,9 @@ struct conf {
 	int64_t fetch_timeout_ms;
 	int64_t fetch_max_bytes;
 	struct conf_list fetch_allow; /* CIDRs */
+	/* secrets */
+	const char *keyring_dir; /* "": none */
+
 	/* database */
 	const char *database;
 	const char *admin_database;

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: ISC
+# What goes out: envelopes, requests, tools of other servers.
+
+if HAVE_CMOCKA
+UNIT_OUTBOUND = \
+	tests/unit/test_seal
+
+check_PROGRAMS += $(UNIT_OUTBOUND)
+TESTS += $(UNIT_OUTBOUND)
+
+tests_unit_test_seal_LDADD = $(UNIT_LIBS)
+endif
