@@ -64,6 +64,46 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"');
 COMMENT ON FUNCTION mcp.iso(timestamptz) IS 'ISO 8601, UTC, seconds';
 
+-- Internal.  Each word in the index begins with six digits for its
+-- organisation, so that a search reads what is its own, however many
+-- organisations have imported the same document.
+CREATE FUNCTION mcp.search_scope(p_organization_id text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN left(md5(p_organization_id), 6);
+COMMENT ON FUNCTION mcp.search_scope(text) IS
+    'Beginning of an organisation''s words in tool.search';
+
+CREATE FUNCTION mcp.search_vector(p_organization_id text, p_path text,
+    p_title text, p_description text)
+RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT array_to_tsvector(ARRAY(
+        SELECT mcp.search_scope(p_organization_id) || v.lexeme
+        FROM unnest(to_tsvector('pg_catalog.simple', mcp.words(p_path))
+            || to_tsvector('pg_catalog.english', coalesce(p_title, '') || ' '
+                || left(coalesce(p_description, ''), 4000))) v))
+$$;
+COMMENT ON FUNCTION mcp.search_vector(text, text, text, text) IS
+    'What tool.search holds: words of the path as they are, of title and '
+    'description by their English stems';
+
+-- The query for one word: as it is, and its stem, as prefixes.
+CREATE FUNCTION mcp.search_token(p_scope text, p_word text) RETURNS tsquery
+LANGUAGE sql IMMUTABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(DISTINCT '''' || p_scope
+        || replace(replace(w, '\', '\\'), '''', '''''') || ''':*', ' | ')
+        ::tsquery
+    FROM unnest(ARRAY[p_word]
+        || ts_lexize('pg_catalog.english_stem', p_word)) w
+    WHERE w <> ''
+$$;
+COMMENT ON FUNCTION mcp.search_token(text, text) IS
+    'Text search query for one word of mcp.words and its English stem';
+
 CREATE TABLE mcp.source (
     source_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     organization_id text COLLATE "C" NOT NULL
@@ -132,13 +172,14 @@ CREATE TABLE mcp.tool (
     updated_at timestamptz NOT NULL DEFAULT now(),
     words text NOT NULL
         GENERATED ALWAYS AS (mcp.words(source_name || '.' || name)) STORED,
-    search tsvector NOT NULL GENERATED ALWAYS AS (
+    head tsvector NOT NULL GENERATED ALWAYS AS (
         setweight(to_tsvector('pg_catalog.simple',
             mcp.words(source_name || '.' || name)), 'A')
         || setweight(to_tsvector('pg_catalog.english',
-            coalesce(title, '')), 'B')
-        || setweight(to_tsvector('pg_catalog.english',
-            left(coalesce(description, ''), 4000)), 'C')) STORED,
+            coalesce(left(title, 256), '')), 'B')) STORED,
+    search tsvector NOT NULL GENERATED ALWAYS AS (
+        mcp.search_vector(organization_id, source_name || '.' || name,
+            title, description)) STORED,
     -- the lookup of a call; lists in path order
     UNIQUE (organization_id, path),
     -- the import's upsert; a source's tools
@@ -191,8 +232,12 @@ COMMENT ON COLUMN mcp.tool.approval_text IS
     'What an approval says; NULL: a text made from the path';
 COMMENT ON COLUMN mcp.tool.updated_at IS 'Last import or change of meaning';
 COMMENT ON COLUMN mcp.tool.words IS 'Words of the path, for misspelt ones';
+COMMENT ON COLUMN mcp.tool.head IS
+    'What a query ranks by: path (A) and title (B); short, so that ranking '
+    'thousands reads no text out of line';
 COMMENT ON COLUMN mcp.tool.search IS
-    'Path (A, words as they are), title (B) and description (C, English)';
+    'What a query finds: path (words as they are), title and description '
+    '(English)';
 
 CREATE TABLE mcp.tool_policy (
     tool_policy_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -382,15 +427,17 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     w text := mcp.words(left(p_path, 256));
+    blocked text := mcp.policy_block_pattern(p_organization_id);
 BEGIN
-    PERFORM set_config('pg_trgm.similarity_threshold', '0.3', true);
+    PERFORM set_config('pg_trgm.similarity_threshold', '0.4', true);
     RETURN ARRAY(
         SELECT t.path FROM mcp.tool t JOIN mcp.source s USING (source_id)
         WHERE t.organization_id = p_organization_id
             AND mcp.is_similar(t.words, w)
             AND t.is_enabled AND s.is_enabled
-            AND mcp.policy_action(p_organization_id, t.path)
-                IS DISTINCT FROM 'block'
+            AND (blocked IS NULL OR t.path !~ blocked
+                OR mcp.policy_action(p_organization_id, t.path)
+                    IS DISTINCT FROM 'block')
         ORDER BY mcp.similarity(t.words, w) DESC, t.path
         LIMIT p_limit);
 END
@@ -492,20 +539,49 @@ $$;
 COMMENT ON FUNCTION mcp.source_inventory(text) IS
     'Namespaces with tools that can be seen, and how many; by name';
 
--- Internal: the query for one word: as it is, and its stem, as prefixes.
-CREATE FUNCTION mcp.search_token(p_word text) RETURNS tsquery
+-- Internal: tools that match one of K of N words, as a query: any K.
+CREATE FUNCTION mcp.search_some(p_tokens tsquery[], p_needed integer)
+RETURNS tsquery
 LANGUAGE sql IMMUTABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT string_agg(DISTINCT '''' || replace(replace(w, '\', '\\'),
-        '''', '''''') || ''':*', ' | ')::tsquery
-    FROM unnest(ARRAY[p_word]
-        || ts_lexize('pg_catalog.english_stem', p_word)) w
-    WHERE w <> ''
+    WITH RECURSIVE token AS (
+        SELECT q, n FROM unnest(p_tokens) WITH ORDINALITY u (q, n)
+    ), part (q, n, k) AS (
+        SELECT q, n, 1 FROM token
+        UNION ALL
+        SELECT s.q && t.q, t.n, s.k + 1 FROM part s
+        JOIN token t ON t.n > s.n
+        WHERE s.k < p_needed
+    )
+    SELECT string_agg('(' || q::text || ')', ' | ')::tsquery FROM part
+    WHERE k = p_needed
 $$;
-COMMENT ON FUNCTION mcp.search_token(text) IS
-    'Text search query for one word of mcp.words and its English stem';
+COMMENT ON FUNCTION mcp.search_some(tsquery[], integer) IS
+    'Text search query: at least so many of these';
 
+-- Internal: a regular expression for the paths that some policy of the
+-- organisation blocks (unless one before it says otherwise); NULL: none does.
+CREATE FUNCTION mcp.policy_block_pattern(p_organization_id text)
+RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT '^(' || string_agg(CASE
+            WHEN p.pattern = '*' THEN '.*'
+            WHEN right(p.pattern, 2) = '.*' THEN
+                regexp_replace(left(p.pattern, -2), '([.$])', '\\\1', 'g')
+                    || '(\..*)?'
+            ELSE regexp_replace(p.pattern, '([.$])', '\\\1', 'g') END, '|')
+        || ')$'
+    FROM mcp.tool_policy p
+    WHERE p.organization_id = p_organization_id AND p.action = 'block'
+$$;
+COMMENT ON FUNCTION mcp.policy_block_pattern(text) IS
+    'Matches the paths that may be blocked; policy_action decides; NULL: none';
+
+-- One pass over what the index finds, ranked by path and title, with the
+-- texts fetched for the page alone.
 CREATE FUNCTION mcp.tool_search(p_organization_id text, p_query text,
     p_namespace text, p_limit integer, p_offset integer,
     OUT total bigint, OUT items text)
@@ -514,124 +590,107 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    q text := left(mcp.words(left(p_query, 512)), 256);
+    q text := coalesce(left(mcp.words(left(p_query, 512)), 256), '');
     ns text := nullif(mcp.words(left(p_namespace, 256)), '') || ' ';
+    blocked text := mcp.policy_block_pattern(p_organization_id);
     tokens tsquery[];
+    keys tsquery[];
     any_token tsquery;
-    needed integer;
-    has_block boolean := EXISTS (SELECT FROM mcp.tool_policy p
-        WHERE p.organization_id = p_organization_id AND p.action = 'block');
+    wanted tsquery;
 BEGIN
-    items := '[]';
-    total := 0;
-    IF coalesce(q, '') = '' THEN
-        IF ns IS NULL THEN
-            RETURN;
-        END IF;
-        SELECT count(*),
-                coalesce(json_agg(h.item ORDER BY h.path)
-                    FILTER (WHERE h.item IS NOT NULL), '[]')
-            INTO total, items
-            FROM (SELECT t.path, CASE WHEN row_number() OVER (ORDER BY t.path)
-                    BETWEEN p_offset::bigint + 1
-                        AND p_offset::bigint + p_limit
-                    THEN mcp.search_item(t.path, t.name, t.title,
-                        t.description, t.source_name, 0) END AS item
-                FROM mcp.tool t JOIN mcp.source s USING (source_id)
-                WHERE t.organization_id = p_organization_id
-                    AND starts_with(t.words || ' ', ns)
-                    AND t.is_enabled AND s.is_enabled
-                    AND (NOT has_block OR mcp.policy_action(
-                        p_organization_id, t.path)
-                        IS DISTINCT FROM 'block')) h;
+    IF q = '' THEN
+        WITH hit AS MATERIALIZED (
+            SELECT t.tool_id, t.path
+            FROM mcp.tool t JOIN mcp.source s USING (source_id)
+            WHERE t.organization_id = p_organization_id
+                AND starts_with(t.words || ' ', ns) -- NULL: nothing
+                AND t.is_enabled AND s.is_enabled
+                AND (blocked IS NULL OR t.path !~ blocked
+                    OR mcp.policy_action(p_organization_id, t.path)
+                        IS DISTINCT FROM 'block')
+        )
+        SELECT (SELECT count(*) FROM hit),
+                (SELECT coalesce(json_agg(mcp.search_item(t.path, t.name,
+                        t.title, t.description, t.source_name, 0)
+                        ORDER BY t.path), '[]')
+                    FROM (SELECT * FROM hit ORDER BY path
+                        LIMIT p_limit OFFSET p_offset) page
+                    JOIN mcp.tool t USING (tool_id))
+            INTO total, items;
         RETURN;
     END IF;
 
     -- Words that say nothing ("the") do not count unless there are no others.
-    SELECT array_agg(mcp.search_token(w.word) ORDER BY w.n) INTO tokens
-        FROM (SELECT u.word, min(u.n) AS n,
-                ts_lexize('pg_catalog.english_stem', u.word) = '{}'
-                    AS is_stop,
-                bool_and(ts_lexize('pg_catalog.english_stem', u.word) = '{}')
-                    OVER () AS are_all_stop
-            FROM unnest(string_to_array(q, ' ')) WITH ORDINALITY u (word, n)
-            GROUP BY u.word ORDER BY 2 LIMIT 12) w
-        WHERE NOT w.is_stop OR w.are_all_stop;
-    any_token := (SELECT string_agg('(' || k::text || ')', ' | ')::tsquery
-        FROM unnest(tokens) k);
+    SELECT array_agg(mcp.search_token('', w.word) ORDER BY w.n),
+            array_agg(mcp.search_token(mcp.search_scope(p_organization_id),
+                w.word) ORDER BY w.n)
+        INTO tokens, keys
+        FROM (SELECT v.* FROM (SELECT u.word, min(u.n) AS n,
+                    ts_lexize('pg_catalog.english_stem', u.word) = '{}'
+                        AS is_stop,
+                    bool_and(ts_lexize('pg_catalog.english_stem', u.word)
+                        = '{}') OVER () AS are_all_stop
+                FROM unnest(string_to_array(q, ' '))
+                    WITH ORDINALITY u (word, n)
+                GROUP BY u.word) v
+            WHERE NOT v.is_stop OR v.are_all_stop
+            ORDER BY v.n LIMIT 6) w;
+    any_token := mcp.search_some(tokens, 1);
     -- All of one or two words, three fifths of more.
-    needed := CASE WHEN cardinality(tokens) <= 2 THEN cardinality(tokens)
-        ELSE ceil(cardinality(tokens) * 0.6) END;
+    wanted := mcp.search_some(keys, CASE WHEN cardinality(tokens) <= 2
+        THEN cardinality(tokens)
+        ELSE ceil(cardinality(tokens) * 0.6)::integer END);
 
-    FOR attempt IN 1 .. 2 LOOP
-        IF attempt = 1 THEN
-            SELECT count(*),
-                    coalesce(json_agg(h.item ORDER BY h.score DESC, h.path)
-                        FILTER (WHERE h.item IS NOT NULL), '[]')
-                INTO total, items
-                FROM (SELECT r.path, r.score,
-                        CASE WHEN row_number()
-                                OVER (ORDER BY r.score DESC, r.path)
-                            BETWEEN p_offset::bigint + 1
-                                AND p_offset::bigint + p_limit
-                        THEN mcp.search_item(r.path, r.name, r.title,
-                            r.description, r.source_name, r.score)
-                        END AS item
-                    FROM (SELECT c.*, round((
-                            ts_rank('{0.1, 0.2, 0.4, 1}', c.search,
-                                any_token) * 10
-                            + c.n_found * 10.0 / cardinality(tokens)
-                            + mcp.similarity(c.words, q) * 10
-                            + CASE WHEN right(' ' || c.words,
-                                    length(q) + 1) = ' ' || q THEN 10
-                                WHEN strpos(c.words, q) > 0 THEN 5
-                                ELSE 0 END)::numeric, 3) AS score
-                        FROM (SELECT t.*,
-                                (SELECT count(*) FROM unnest(tokens) k
-                                    WHERE t.search @@ k) AS n_found
-                            FROM mcp.tool t
-                            JOIN mcp.source s USING (source_id)
-                            WHERE t.organization_id = p_organization_id
-                                AND t.search @@ any_token
-                                AND (ns IS NULL
-                                    OR starts_with(t.words || ' ', ns))
-                                AND t.is_enabled AND s.is_enabled
-                                AND (NOT has_block OR mcp.policy_action(
-                                    p_organization_id, t.path)
-                                    IS DISTINCT FROM 'block')
-                            OFFSET 0) c
-                        WHERE c.n_found >= needed) r) h;
-        ELSE
-            -- Nothing: what looks alike.
-            PERFORM set_config('pg_trgm.word_similarity_threshold', '0.4',
-                true);
-            SELECT count(*),
-                    coalesce(json_agg(h.item ORDER BY h.score DESC, h.path)
-                        FILTER (WHERE h.item IS NOT NULL), '[]')
-                INTO total, items
-                FROM (SELECT r.path, r.score,
-                        CASE WHEN row_number()
-                                OVER (ORDER BY r.score DESC, r.path)
-                            BETWEEN p_offset::bigint + 1
-                                AND p_offset::bigint + p_limit
-                        THEN mcp.search_item(r.path, r.name, r.title,
-                            r.description, r.source_name, r.score)
-                        END AS item
-                    FROM (SELECT t.path, t.name, t.title, t.description,
-                            t.source_name, round((mcp.word_similarity(q,
-                                t.words) * 10)::numeric, 3) AS score
-                        FROM mcp.tool t JOIN mcp.source s USING (source_id)
-                        WHERE t.organization_id = p_organization_id
-                            AND mcp.is_word_similar(q, t.words)
-                            AND (ns IS NULL
-                                OR starts_with(t.words || ' ', ns))
-                            AND t.is_enabled AND s.is_enabled
-                            AND (NOT has_block OR mcp.policy_action(
-                                p_organization_id, t.path)
-                                IS DISTINCT FROM 'block')) r) h;
-        END IF;
-        EXIT WHEN total > 0;
-    END LOOP;
+    WITH hit AS MATERIALIZED (
+        SELECT t.tool_id, t.path,
+            ts_rank('{0, 0, 0.3, 1}', t.head, any_token) * 10
+                + length(q) * 5.0::real / length(t.words)
+                + CASE WHEN strpos(t.words, q) > 0 THEN 5 ELSE 0 END AS score
+        FROM mcp.tool t JOIN mcp.source s USING (source_id)
+        WHERE t.organization_id = p_organization_id
+            AND t.search @@ wanted
+            AND (ns IS NULL OR starts_with(t.words || ' ', ns))
+            AND t.is_enabled AND s.is_enabled
+            AND (blocked IS NULL OR t.path !~ blocked
+                OR mcp.policy_action(p_organization_id, t.path)
+                    IS DISTINCT FROM 'block')
+    )
+    SELECT (SELECT count(*) FROM hit),
+            (SELECT coalesce(json_agg(mcp.search_item(t.path, t.name, t.title,
+                    t.description, t.source_name,
+                    round(page.score::numeric, 3))
+                    ORDER BY page.score DESC, t.path), '[]')
+                FROM (SELECT * FROM hit ORDER BY score DESC, path
+                    LIMIT p_limit OFFSET p_offset) page
+                JOIN mcp.tool t USING (tool_id))
+        INTO total, items;
+    IF total > 0 THEN
+        RETURN;
+    END IF;
+
+    -- Nothing: what looks alike.
+    PERFORM set_config('pg_trgm.word_similarity_threshold', '0.5', true);
+    WITH hit AS MATERIALIZED (
+        SELECT t.tool_id, t.path, mcp.word_similarity(q, t.words) * 5
+            AS score
+        FROM mcp.tool t JOIN mcp.source s USING (source_id)
+        WHERE t.organization_id = p_organization_id
+            AND mcp.is_word_similar(q, t.words)
+            AND (ns IS NULL OR starts_with(t.words || ' ', ns))
+            AND t.is_enabled AND s.is_enabled
+            AND (blocked IS NULL OR t.path !~ blocked
+                OR mcp.policy_action(p_organization_id, t.path)
+                    IS DISTINCT FROM 'block')
+    )
+    SELECT (SELECT count(*) FROM hit),
+            (SELECT coalesce(json_agg(mcp.search_item(t.path, t.name, t.title,
+                    t.description, t.source_name,
+                    round(page.score::numeric, 3))
+                    ORDER BY page.score DESC, t.path), '[]')
+                FROM (SELECT * FROM hit ORDER BY score DESC, path
+                    LIMIT p_limit OFFSET p_offset) page
+                JOIN mcp.tool t USING (tool_id))
+        INTO total, items;
 END
 $$;
 COMMENT ON FUNCTION mcp.tool_search(text, text, text, integer, integer) IS
