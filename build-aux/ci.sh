@@ -86,8 +86,23 @@ suite_sql() {
 	MCP_TEST_PROVE=--verbose sh "$top/tests/sql/run"
 }
 
+# The e2e tests with the programs of directory $1. Their servers run as
+# another user, who must be able to read the tree: where that is closed (a
+# clone in /root) from a copy.
+e2e() {
+	local src
+	src=$top
+	if ! as_service test -r "$top/sql/roles.sql"; then
+		src=$1/src
+		rm -rf "$src"
+		mkdir "$src"
+		cp -R "$top/tests" "$top/sql" "$top/httpd-conf" "$src"
+	fi
+	MCP_SRC=$src MCP_BUILD=$1 sh "$src/tests/e2e/run"
+}
+
 suite_e2e() {
-	MCP_BUILD=$build sh "$top/tests/e2e/run"
+	e2e "$build"
 }
 
 suite_demo() {
@@ -120,7 +135,7 @@ suite_sanitize() {
 	export UBSAN_OPTIONS="log_path=$reports/ubsan:print_stacktrace=1"
 	rc=0
 	make_check "$build/sanitizers" || rc=1
-	MCP_BUILD=$build/sanitizers sh "$top/tests/e2e/run" || rc=1
+	e2e "$build/sanitizers" || rc=1
 	for report in "$reports"/*; do
 		[ -e "$report" ] || continue
 		echo "not ok - sanitizer report $report"
