@@ -77,7 +77,7 @@ build_configure() {
 	fi
 	mkdir -p "$dir"
 	if [ -f "$dir/config.status" ] &&
-	    [ "$(cat "$dir/.options" 2>/dev/null)" = "$CC $*" ]; then
+	    [ "$(cat "$dir/.options" 2>/dev/null)" = "$CC $top $*" ]; then
 		return 0
 	fi
 	if [ -f "$dir/Makefile" ]; then
@@ -85,7 +85,7 @@ build_configure() {
 	fi
 	(cd "$dir" && "$top/configure" --quiet \
 		--with-engine-dir="$build/engine" "$@" CC="$CC") || return 1
-	echo "$CC $*" >"$dir/.options"
+	echo "$CC $top $*" >"$dir/.options"
 }
 
 # The JavaScript engine comes from a package registry, once.

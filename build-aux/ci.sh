@@ -86,23 +86,8 @@ suite_sql() {
 	MCP_TEST_PROVE=--verbose sh "$top/tests/sql/run"
 }
 
-# The e2e tests with the programs of directory $1. Their servers run as
-# another user, who must be able to read the tree: where that is closed (a
-# clone in /root) from a copy.
-e2e() {
-	local src
-	src=$top
-	if ! as_service test -r "$top/sql/roles.sql"; then
-		src=$1/src
-		rm -rf "$src"
-		mkdir "$src"
-		cp -R "$top/tests" "$top/sql" "$top/httpd-conf" "$src"
-	fi
-	MCP_SRC=$src MCP_BUILD=$1 sh "$src/tests/e2e/run"
-}
-
 suite_e2e() {
-	e2e "$build"
+	MCP_BUILD=$build sh "$top/tests/e2e/run"
 }
 
 suite_demo() {
@@ -135,7 +120,7 @@ suite_sanitize() {
 	export UBSAN_OPTIONS="log_path=$reports/ubsan:print_stacktrace=1"
 	rc=0
 	make_check "$build/sanitizers" || rc=1
-	e2e "$build/sanitizers" || rc=1
+	MCP_BUILD=$build/sanitizers sh "$top/tests/e2e/run" || rc=1
 	for report in "$reports"/*; do
 		[ -e "$report" ] || continue
 		echo "not ok - sanitizer report $report"
@@ -146,7 +131,7 @@ suite_sanitize() {
 }
 
 suite_clean() {
-	git -C "$top" status --porcelain >"$logs/tree.after"
+	git -C "$clone" status --porcelain >"$logs/tree.after"
 	diff "$logs/tree.before" "$logs/tree.after"
 }
 
@@ -164,6 +149,20 @@ counts_of() {
 	distcheck|clean)
 		if [ "$2" -eq 0 ]; then echo 1 0 0; else echo 0 1 0; fi ;;
 	esac
+}
+
+# Tests run servers, and programs of this tree, as another user. Where that
+# user may not read the tree (a clone in /root) everything is done with a copy
+# of it, in the build directory.
+open_tree() {
+	clone=$top
+	as_service test -r "$top/sql/roles.sql" && return
+	top=$build/src
+	rm -rf "$top"
+	mkdir "$top"
+	(cd "$clone" && tar cf - --exclude=./build --exclude=./run \
+		--exclude=./.git .) | tar xf - -C "$top"
+	ln -s "$build" "$top/build"
 }
 
 # --- running ---------------------------------------------------------------
@@ -267,6 +266,7 @@ build=$(place build)
 logs=$build/logs
 jobs=$(jobs_of_machine)
 mkdir -p "$logs"
+open_tree
 mv /tmp/tree.$$ "$logs/tree.before"
 rm -f "$logs"/*.counts
 prepare
