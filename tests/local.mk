@@ -14,4 +14,5 @@ include tests/fuzz/local.mk
 include tests/fuzz/auth.mk
 include tests/fuzz/rpc.mk
 include tests/fuzz/sandbox.mk
+include tests/e2e/local.mk
 include tests/guard/local.mk
