@@ -14,15 +14,21 @@ dist_migrations_DATA = \
 	sql/migrations/0005-execution.sql
 
 EXTRA_DIST += tests/sql/run tests/sql/concurrency.py \
+	tests/sql/concurrency_execution.py \
 	tests/sql/10-structure.sql \
 	tests/sql/20-privileges.sql \
+	tests/sql/21-privileges-runs.sql \
 	tests/sql/30-constraint.sql \
 	tests/sql/40-enter.sql \
 	tests/sql/41-expiry.sql \
 	tests/sql/42-session.sql \
 	tests/sql/50-jwks.sql \
 	tests/sql/60-admin.sql \
+	tests/sql/61-catalog.sql \
+	tests/sql/62-policy.sql \
 	tests/sql/70-reap.sql \
+	tests/sql/71-execution.sql \
+	tests/sql/72-reap-execution.sql \
 	tests/sql/80-login.sql \
 	tests/sql/90-readme.sql
 

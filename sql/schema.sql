@@ -1814,7 +1814,7 @@ BEGIN
     -- All of one or two words, three fifths of more.
     wanted := mcp.search_some(keys, CASE WHEN cardinality(tokens) <= 2
         THEN cardinality(tokens)
-        ELSE ceil(cardinality(tokens) * 0.6)::integer END);
+        ELSE round(cardinality(tokens) * 0.6)::integer END);
 
     WITH hit AS MATERIALIZED (
         SELECT t.tool_id, t.path,
@@ -2204,10 +2204,10 @@ CREATE TABLE mcp.execution_call (
     CONSTRAINT execution_call_check2 CHECK ((((action IS NULL) = (decided_at IS NULL)) AND ((action IS NULL) = (decided_via IS NULL)))),
     CONSTRAINT execution_call_check3 CHECK (((status = ANY (ARRAY['running'::text, 'waiting'::text])) = (ended_at IS NULL))),
     CONSTRAINT execution_call_check4 CHECK (((status <> 'waiting'::text) OR ((interaction_kind IS NOT NULL) AND (started_at IS NULL)))),
-    CONSTRAINT execution_call_check5 CHECK (((started_at IS NULL) OR (interaction_kind IS NULL) OR ((interaction_kind = 'approval'::text) AND (action = 'accept'::text)))),
+    CONSTRAINT execution_call_check5 CHECK (((started_at IS NULL) OR (interaction_kind IS NULL) OR ((interaction_kind = 'approval'::text) AND (NOT (action IS DISTINCT FROM 'accept'::text))))),
     CONSTRAINT execution_call_check6 CHECK (((status <> ALL (ARRAY['running'::text, 'unknown'::text])) OR (started_at IS NOT NULL))),
     CONSTRAINT execution_call_check7 CHECK (((status <> ALL (ARRAY['declined'::text, 'cancelled'::text])) OR (started_at IS NULL))),
-    CONSTRAINT execution_call_check8 CHECK (((status <> 'declined'::text) OR (action = ANY (ARRAY['decline'::text, 'cancel'::text])))),
+    CONSTRAINT execution_call_check8 CHECK (((status <> 'declined'::text) OR (COALESCE(action, ''::text) = ANY (ARRAY['decline'::text, 'cancel'::text])))),
     CONSTRAINT execution_call_check9 CHECK (((pending IS NULL) OR (status = 'waiting'::text))),
     CONSTRAINT execution_call_decided_via_check CHECK ((decided_via = ANY (ARRAY['resume'::text, 'sql'::text, 'timeout'::text]))),
     CONSTRAINT execution_call_generation_check CHECK ((generation > 0)),

@@ -639,7 +639,7 @@ BEGIN
     -- All of one or two words, three fifths of more.
     wanted := mcp.search_some(keys, CASE WHEN cardinality(tokens) <= 2
         THEN cardinality(tokens)
-        ELSE ceil(cardinality(tokens) * 0.6)::integer END);
+        ELSE round(cardinality(tokens) * 0.6)::integer END);
 
     WITH hit AS MATERIALIZED (
         SELECT t.tool_id, t.path,

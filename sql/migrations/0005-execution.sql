@@ -153,10 +153,12 @@ CREATE TABLE mcp.execution_call (
         OR interaction_kind IS NOT NULL AND started_at IS NULL),
     -- what needed a word was not sent without it
     CHECK (started_at IS NULL OR interaction_kind IS NULL
-        OR interaction_kind = 'approval' AND action = 'accept'),
+        OR interaction_kind = 'approval'
+            AND action IS NOT DISTINCT FROM 'accept'),
     CHECK (status NOT IN ('running', 'unknown') OR started_at IS NOT NULL),
     CHECK (status NOT IN ('declined', 'cancelled') OR started_at IS NULL),
-    CHECK (status <> 'declined' OR action IN ('decline', 'cancel')),
+    CHECK (status <> 'declined'
+        OR coalesce(action, '') IN ('decline', 'cancel')),
     CHECK (pending IS NULL OR status = 'waiting')
 )
 WITH (fillfactor = 80,
