@@ -23,6 +23,7 @@ libcore_a_SOURCES = \
 	src/store/bytea.c src/store/bytea.h \
 	src/store/catalog.c src/store/catalog.h \
 	src/store/db.c src/store/db.h \
+	src/store/dbtask.c src/store/dbtask.h \
 	src/store/drain.c src/store/drain.h \
 	src/store/health.c src/store/health.h \
 	src/store/execution.c src/store/execution.h \
@@ -62,8 +63,11 @@ libmcp_a_SOURCES = \
 	src/auth/seen.c src/auth/seen.h \
 	src/rpc/msg.c src/rpc/msg.h \
 	src/rpc/reply.c src/rpc/reply.h \
+	src/run/call.c src/run/call.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
+	src/run/sqlimport.c src/run/sqlimport.h \
+	src/run/tool_sql.c src/run/tool_sql.h \
 	src/mcp/lifecycle.c src/mcp/lifecycle.h \
 	src/mcp/method.c src/mcp/method.h \
 	src/mcp/revision.c src/mcp/revision.h \

@@ -7,6 +7,7 @@ UNIT_LIBS = libmcp.a libcore.a $(CMOCKA_LIBS) $(FCGI_LIBS) $(CJSON_LIBS) \
 
 include tests/unit/local.mk
 include tests/unit/auth.mk
+include tests/unit/loop.mk
 include tests/unit/outbound.mk
 include tests/unit/rpc.mk
 include tests/unit/sandbox.mk

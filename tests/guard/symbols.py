@@ -10,7 +10,8 @@ import tap
 
 # Pattern of imported names: the sources that may use them.
 IMPORTS = [
-    (r"PQ.*", {"src/store/db.c"}),
+    # dbtask: statements that run beside each other, on connections of theirs
+    (r"PQ.*", {"src/store/db.c", "src/store/dbtask.c"}),
     (r"curl_.*", {"src/net/fetch.c"}),
     (r"FCGX_.*", {"src/http/fcgi.c"}),
     (r"jwt_.*", {"src/auth/jws.c"}),
