@@ -14,7 +14,6 @@
 #include "store/sweep.h"
 
 #define EXIT_TRY_LATER 75 /* EX_TEMPFAIL of sysexits.h */
-#define RETENTION_S    (7 * 24 * 3600) /* of runs that are over */
 
 struct options {
 	const char *conf;
@@ -147,7 +146,7 @@ sweep_once(struct db *db, const struct conf *conf, const struct options *o,
 	char host[256] = "";
 	struct sweep_options so = { .batch = o->batch,
 		.heartbeat_s = conf->heartbeat_s,
-		.retention_s = RETENTION_S,
+		.retention_s = conf->execution_retention_s,
 		.budget_ms = o->budget_s * 1000,
 		.host = host };
 	int rc;

@@ -117,6 +117,15 @@ static const struct row ROWS[] = {
 	INT(execute_log_lines, "1000", 0, 100000, FCGI),
 	INT(front_timeout_s, "60", 1, 86400, FCGI),
 
+	INT(call_timeout_ms, "10000", 10, 600000, FCGI | ADMIN),
+	INT(calls_max, "200", 1, 10000, FCGI),
+	INT(calls_in_flight_max, "16", 1, 200, FCGI),
+	INT(call_args_max_bytes, "1048576", 1024, 8388608, FCGI),
+	INT(call_result_max_bytes, "4194304", 1024, 16777216, FCGI | ADMIN),
+	INT(ledger_value_bytes, "65536", 0, 1048576, FCGI),
+	INT(approval_window_s, "86400", 1, 31536000, FCGI),
+	INT(execution_retention_s, "604800", 60, 315360000, FCGI | REAPER),
+
 	INT(requests_per_process, "10000", 1, 1000000000, FCGI),
 	WORD(log_target, "stderr", "stderr syslog", ALL),
 	WORD(log_level, "info", "err warn info debug", ALL),
@@ -427,6 +436,12 @@ check_together(const struct conf *c, struct err *e)
 			"execute_wall_ms (%" PRId64 ") must be less than "
 			"front_timeout_s (%" PRId64 ", in seconds)",
 			c->execute_wall_ms, c->front_timeout_s);
+	}
+	if (c->call_timeout_ms >= c->front_timeout_s * 1000) {
+		return err_set(e, ERR_INVALID, NULL,
+			"call_timeout_ms (%" PRId64 ") must be less than "
+			"front_timeout_s (%" PRId64 ", in seconds)",
+			c->call_timeout_ms, c->front_timeout_s);
 	}
 	if (c->stream_hold_s >= c->front_timeout_s) {
 		return err_set(e, ERR_INVALID, NULL,

@@ -89,6 +89,15 @@ struct conf {
 	int64_t execute_output_bytes;
 	int64_t execute_log_lines;
 	int64_t front_timeout_s;
+	/* calls of tools, waiting runs */
+	int64_t call_timeout_ms;
+	int64_t calls_max;
+	int64_t calls_in_flight_max;
+	int64_t call_args_max_bytes;
+	int64_t call_result_max_bytes;
+	int64_t ledger_value_bytes;
+	int64_t approval_window_s;
+	int64_t execution_retention_s;
 	/* process */
 	int64_t requests_per_process;
 	enum log_target log_target;
