@@ -46,6 +46,7 @@ libmcp_a_SOURCES = \
 	src/base/sip.c src/base/sip.h \
 	src/net/addr.c src/net/addr.h \
 	src/net/fetch.c src/net/fetch.h \
+	src/net/url.c src/net/url.h \
 	src/http/fcgi.c src/http/fcgi.h \
 	src/http/req.c src/http/req.h \
 	src/http/res.c src/http/res.h \

@@ -3,10 +3,14 @@
 
 if HAVE_CMOCKA
 UNIT_OUTBOUND = \
+	tests/unit/test_fetchcalls \
 	tests/unit/test_seal
 
 check_PROGRAMS += $(UNIT_OUTBOUND)
 TESTS += $(UNIT_OUTBOUND)
 
+tests_unit_test_fetchcalls_SOURCES = tests/unit/test_fetchcalls.c \
+	$(UNIT_STUBHTTP)
+tests_unit_test_fetchcalls_LDADD = $(UNIT_LIBS) -lz
 tests_unit_test_seal_LDADD = $(UNIT_LIBS)
 endif

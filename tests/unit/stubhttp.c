@@ -231,16 +231,23 @@ stubhttp_set(struct stubhttp *s, const char *path, int status, const char *body)
 }
 
 void
-stubhttp_set_raw(struct stubhttp *s, const char *path, const char *raw)
+stubhttp_set_bytes(
+	struct stubhttp *s, const char *path, const void *p, size_t len)
 {
 	struct route *r = route_of(s, path);
 
 	r->is_raw = true;
 	r->is_endless = false;
 	r->delay_ms = 0;
-	r->len = strlen(raw);
+	r->len = len;
 	assert(r->len < sizeof(r->answer));
-	memcpy(r->answer, raw, r->len);
+	memcpy(r->answer, p, len);
+}
+
+void
+stubhttp_set_raw(struct stubhttp *s, const char *path, const char *raw)
+{
+	stubhttp_set_bytes(s, path, raw, strlen(raw));
 }
 
 void

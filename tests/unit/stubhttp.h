@@ -20,6 +20,8 @@ void stubhttp_set(
 	struct stubhttp *s, const char *path, int status, const char *body);
 /* These bytes, then the connection is closed. */
 void stubhttp_set_raw(struct stubhttp *s, const char *path, const char *raw);
+void stubhttp_set_bytes(
+	struct stubhttp *s, const char *path, const void *p, size_t len);
 /* The raw bytes, then the last of them for ever. */
 void stubhttp_set_endless(
 	struct stubhttp *s, const char *path, const char *raw);
