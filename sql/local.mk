@@ -33,7 +33,8 @@ EXTRA_DIST += tests/sql/run tests/sql/concurrency.py \
 	tests/sql/90-readme.sql
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_store
-TESTS += tests/unit/test_store
+check_PROGRAMS += tests/unit/test_store tests/unit/test_runstore
+TESTS += tests/unit/test_store tests/unit/test_runstore
 tests_unit_test_store_LDADD = $(UNIT_LIBS)
+tests_unit_test_runstore_LDADD = $(UNIT_LIBS)
 endif
