@@ -116,9 +116,15 @@ class Cluster:
         self.has_template = True
 
     def database(self, name):
-        """Create database NAME, migrated, with its logins."""
+        """Create a database, migrated, with its logins; its name, which is
+        NAME when that is free."""
         self._template()
         with Sql(self.dsn("postgres")) as sql:
+            taken = {r["datname"] for r in sql.all(
+                "SELECT datname FROM pg_database")}
+            name = next(n for i in range(1, 1000)
+                        for n in ["%s_%d" % (name, i) if i > 1 else name]
+                        if n not in taken)
             sql.run('CREATE DATABASE "%s" TEMPLATE mcp_template' % name)
         # What belongs to a database and is not copied.
         self.psql(name, "roles.sql")
