@@ -11,6 +11,7 @@
 #include "auth/metadata.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/cj.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/err.h"
@@ -29,6 +30,9 @@
 #include "store/db.h"
 #include "store/session.h"
 
+/* In params._meta of every request from 2026-07-28 on. */
+#define MODERN_KEY "io.modelcontextprotocol/protocolVersion"
+
 /* One turn: a request on its way to its answer. */
 struct turn {
 	struct app *app;
@@ -44,7 +48,8 @@ struct turn {
 	struct session_caller caller;
 	struct session session;
 	enum revision revision;
-	bool is_stream; /* the answer has left already */
+	bool is_document; /* discovery metadata, for everybody */
+	bool is_stream;	  /* the answer has left already */
 };
 
 /* --- answers ------------------------------------------------------------ */
@@ -60,7 +65,8 @@ common_headers(struct turn *t)
 	bool is_preflight = t->req.method == REQ_OPTIONS;
 	const struct conf_list *origins = &t->conf->allowed_origins;
 
-	if (origins->n == 1 && strcmp(origins->item[0], "*") == 0)
+	if (t->is_document ||
+		(origins->n == 1 && strcmp(origins->item[0], "*") == 0))
 		res_header(r, "Access-Control-Allow-Origin", "*");
 	else if (t->req.origin != NULL && strpbrk(t->req.origin, "\r\n") == NULL)
 		res_header(r, "Access-Control-Allow-Origin", t->req.origin);
@@ -113,17 +119,24 @@ fail_err(struct turn *t, enum fault fault, const struct err *e)
 	return fail_with(t, fault, &answer);
 }
 
+/* Whether the client takes nothing but an event stream (B-21). */
+static bool
+wants_events(const struct turn *t)
+{
+	return !req_accepts(t->req.accept, "application/json");
+}
+
 static void
 answer_json(struct turn *t, const struct buf *json)
 {
 	struct buf b;
 
-	if (req_accepts(t->req.accept, "application/json")) {
+	if (!wants_events(t)) {
 		res_body(&t->res, 200, "application/json", json->data,
 			json->len);
 		return;
 	}
-	/* Only an event stream is acceptable: one event, then the end. */
+	/* One event, then the end. */
 	buf_init(&b, t->arena);
 	sse_message(&b, NULL, json->data, json->len);
 	res_body(&t->res, 200, "text/event-stream", b.data, b.len);
@@ -170,13 +183,18 @@ is_origin_allowed(const struct turn *t, const char *origin)
 	return in_list(&t->conf->allowed_origins, origin);
 }
 
-/* DNS rebinding (MCP "Security Warning" of the transport; T-02, T-03). */
+/*
+ * DNS rebinding (MCP "Security Warning" of the transport; T-02, T-03).  The
+ * metadata is for every origin: a browser client reads it before it is let in
+ * (X-29).
+ */
 static int
 check_host_and_origin(struct turn *t)
 {
 	if (t->req.host != NULL && !is_host_allowed(t, t->req.host))
 		return fail(t, FAULT_HOST);
-	if (t->req.origin != NULL && !is_origin_allowed(t, t->req.origin))
+	if (!t->is_document && t->req.origin != NULL &&
+		!is_origin_allowed(t, t->req.origin))
 		return fail(t, FAULT_ORIGIN);
 	return 0;
 }
@@ -629,6 +647,11 @@ check_batch(struct turn *t)
 			strcmp(m->method, "initialize") == 0)
 			return fail_message(t, NULL,
 				"initialize must not be in a batch");
+		/* The revisions with this key have no batches (J-14). */
+		if (cj_get(cj_get(m->params, "_meta"), MODERN_KEY) != NULL)
+			return fail_message(t, NULL,
+				"A request of this kind must not be in a "
+				"batch");
 		has_call = has_call || m->kind == MSG_REQUEST ||
 			m->kind == MSG_NOTIFICATION;
 		has_response = has_response || m->kind == MSG_RESPONSE;
@@ -639,16 +662,29 @@ check_batch(struct turn *t)
 	return 0;
 }
 
+/* Replies as an array, or each as an event of its own (J-10, J-15). */
+static void
+put_reply(const struct turn *t, struct buf *out, const struct buf *reply)
+{
+	if (wants_events(t)) {
+		sse_message(out, NULL, reply->data, reply->len);
+		return;
+	}
+	buf_putc(out, out->len == 0 ? '[' : ',');
+	buf_put(out, reply->data, reply->len);
+}
+
 static int
 handle_batch(struct turn *t)
 {
 	const struct msg *m;
-	struct buf out;
+	struct buf out, reply;
 	size_t i;
 
 	if (check_batch(t) != 0)
 		return -1;
 	buf_init(&out, t->arena);
+	buf_init(&reply, t->arena);
 	for (i = 0; i < t->body.n; i++) {
 		m = &t->body.msg[i];
 		if (m->kind == MSG_RESPONSE)
@@ -658,17 +694,22 @@ handle_batch(struct turn *t)
 				return -1;
 			continue;
 		}
-		buf_putc(&out, out.len == 0 ? '[' : ',');
-		if (answer_message(t, m, &out) != 0)
+		buf_clear(&reply);
+		if (answer_message(t, m, &reply) != 0)
 			return -1;
+		put_reply(t, &out, &reply);
 	}
 	if (out.len == 0) {
 		answer_accepted(t);
 		return 0;
 	}
-	buf_putc(&out, ']');
-	answer_json(t, &out);
 	t->event = "request.done";
+	if (wants_events(t)) {
+		res_body(&t->res, 200, "text/event-stream", out.data, out.len);
+		return 0;
+	}
+	buf_putc(&out, ']');
+	res_body(&t->res, 200, "application/json", out.data, out.len);
 	return 0;
 }
 
@@ -780,9 +821,11 @@ answer(struct turn *t)
 	if (req_parse(&t->req, t->arena, fcgi_env(t->app->fcgi), &e) != 0)
 		return fail(t, FAULT_REQUEST);
 	log_context(t->rid, t->req.session_id, NULL);
+	route = route_find(t->req.path, t->conf->resource_path);
+	t->is_document = route->kind == ROUTE_RESOURCE ||
+		route->kind == ROUTE_ISSUER;
 	common_headers(t);
 
-	route = route_find(t->req.path, t->conf->resource_path);
 	if (route->kind == ROUTE_NONE)
 		return fail(t, FAULT_PATH);
 	if ((route->methods & t->req.method) == 0) {

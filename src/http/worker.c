@@ -3,6 +3,7 @@
 
 #include "http/worker.h"
 
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,24 +41,37 @@ on_signal(int sig)
 		got_stop = 1;
 }
 
-/* Whether somebody listens on the unix socket at A. */
-static bool
-is_in_use(const struct sockaddr_un *a)
+/*
+ * The right to serve PATH: a lock on PATH.lock, held by this process alone.
+ * The socket itself does not tell: responders of a parent that was killed
+ * still hold it while they finish what they have in hand.
+ */
+static int
+lock_path(const char *path, struct err *e)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool used;
+	char name[sizeof(((struct sockaddr_un *)NULL)->sun_path) + 8];
+	int fd;
 
-	if (fd < 0)
-		return true;
-	used = connect(fd, (const struct sockaddr *)a, sizeof(*a)) == 0;
-	close(fd);
-	return used;
+	(void)snprintf(name, sizeof(name), "%s.lock", path);
+	fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd; /* closed by the end of the process */
+	if (errno == EWOULDBLOCK)
+		err_set(e, ERR_CONFLICT, NULL,
+			"another process listens on %s", path);
+	else
+		err_set(e, ERR_INTERNAL, NULL, "%s: %s", name,
+			strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 static int
 listen_unix(const char *path, int mode, struct err *e)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct stat st;
 	mode_t mask;
 	int fd, rc;
 
@@ -66,9 +80,11 @@ listen_unix(const char *path, int mode, struct err *e)
 			"the socket path is longer than %zu bytes",
 			sizeof(a.sun_path) - 1);
 	memcpy(a.sun_path, path, strlen(path) + 1);
-	if (is_in_use(&a))
+	if (lock_path(path, e) < 0)
+		return -1;
+	if (lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode))
 		return err_set(e, ERR_CONFLICT, NULL,
-			"another process listens on %s", path);
+			"%s exists and is not a socket", path);
 	unlink(path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	mask = umask(0777 & ~(mode_t)mode);

@@ -21,8 +21,9 @@ struct worker_options {
 };
 
 /*
- * Returns 0 after a graceful end, -1 when the socket cannot be had.  Removes
- * a stale unix socket that nobody listens on, and its own at the end.
+ * Returns 0 after a graceful end, -1 when the socket cannot be had.  A unix
+ * socket is guarded by a lock on its path with ".lock" (left in place): one
+ * that a killed parent left is replaced, one in use is not.
  */
 MUST_CHECK int worker_run(const struct worker_options *o, struct err *e);
 
