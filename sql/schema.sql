@@ -1342,11 +1342,12 @@ CREATE FUNCTION mcp.search_token(p_scope text, p_word text) RETURNS tsquery
     LANGUAGE sql IMMUTABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT string_agg(DISTINCT '''' || p_scope
+    SELECT string_agg('''' || p_scope
         || replace(replace(w, '\', '\\'), '''', '''''') || ''':*', ' | ')
         ::tsquery
-    FROM unnest(ARRAY[p_word]
-        || ts_lexize('pg_catalog.english_stem', p_word)) w
+    FROM (SELECT (ts_lexize('pg_catalog.english_stem', p_word))[1] AS stem) s,
+        unnest(CASE WHEN starts_with(p_word, s.stem) THEN ARRAY[s.stem]
+            ELSE ARRAY[p_word, s.stem] END) w
     WHERE w <> ''
 $$;
 

@@ -89,16 +89,18 @@ COMMENT ON FUNCTION mcp.search_vector(text, text, text, text) IS
     'What tool.search holds: words of the path as they are, of title and '
     'description by their English stems';
 
--- The query for one word: as it is, and its stem, as prefixes.
+-- The query for one word: its English stem as a prefix; the word itself, too,
+-- where it does not begin with the stem (happy: happi).
 CREATE FUNCTION mcp.search_token(p_scope text, p_word text) RETURNS tsquery
 LANGUAGE sql IMMUTABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT string_agg(DISTINCT '''' || p_scope
+    SELECT string_agg('''' || p_scope
         || replace(replace(w, '\', '\\'), '''', '''''') || ''':*', ' | ')
         ::tsquery
-    FROM unnest(ARRAY[p_word]
-        || ts_lexize('pg_catalog.english_stem', p_word)) w
+    FROM (SELECT (ts_lexize('pg_catalog.english_stem', p_word))[1] AS stem) s,
+        unnest(CASE WHEN starts_with(p_word, s.stem) THEN ARRAY[s.stem]
+            ELSE ARRAY[p_word, s.stem] END) w
     WHERE w <> ''
 $$;
 COMMENT ON FUNCTION mcp.search_token(text, text) IS

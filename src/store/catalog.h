@@ -67,8 +67,8 @@ MUST_CHECK int catalog_listed(struct db *db, struct arena *a,
 	struct err *e);
 
 struct catalog_query {
-	const char *query;	/* NULL or "": all of the namespace */
-	const char *name_space; /* leading words of the path; NULL: any */
+	const char *query;	/* NULL, "": all of the namespace */
+	const char *name_space; /* first words of the path; NULL: any */
 	int64_t limit;
 	int64_t offset;
 };

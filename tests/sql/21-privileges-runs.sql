@@ -38,7 +38,8 @@ SELECT throws_ok('SELECT heap FROM mcp.execution', '42501', NULL,
     'admin reads no heap');
 SELECT throws_ok('SELECT pending FROM mcp.execution_call', '42501', NULL,
     'nor sealed arguments');
-SELECT lives_ok('SELECT args FROM mcp.call_waiting', 'admin sees what is asked');
+SELECT lives_ok('SELECT args FROM mcp.call_waiting',
+    'admin sees what is asked');
 SELECT throws_ok($$SELECT mcp.execution_resume(gen_random_uuid(), 'i', 'a',
     'o', NULL, 'accept', NULL, 'e', 30)$$, '42501', NULL,
     'admin resumes nothing in the owner''s name');

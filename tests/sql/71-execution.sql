@@ -189,7 +189,8 @@ SELECT is(pg_temp.call(5, 0), 'waiting decline resume', 'either');
 SELECT alike(mcp.approve(pg_temp.id(5), 1), '%approved%', 'the other one');
 SELECT alike(mcp.decline(pg_temp.id(5), 1, 'no'), '%declined%', 'taken back');
 SELECT is(mcp.call_go(pg_temp.id(5), 2, 1), 'refused', 'in time');
-SELECT pg_temp.settle(5, 2, 0, 'declined'), pg_temp.settle(5, 2, 1, 'declined') \g /dev/null
+SELECT pg_temp.settle(5, 2, 0, 'declined'),
+    pg_temp.settle(5, 2, 1, 'declined') \g /dev/null
 SELECT pg_temp.finish(5, 2) \g /dev/null
 
 -- For administrators.

@@ -81,7 +81,8 @@ test_bytea(void **state UNUSED)
 static int64_t
 make_source(void)
 {
-	struct source s = { "o", "gh", "http", "GitHub", "{\"base_url\":\"x\"}" };
+	struct source s = { "o", "gh", "http", "GitHub",
+		"{\"base_url\":\"x\"}" };
 	struct source_import n;
 	int64_t id;
 
