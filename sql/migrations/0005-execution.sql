@@ -840,10 +840,10 @@ BEGIN
     IF NOT FOUND THEN
         RAISE invalid_parameter_value USING MESSAGE = 'no such execution';
     ELSIF e.ended_at IS NOT NULL THEN
-        RAISE object_not_in_prerequisite_state
+        RAISE invalid_parameter_value
             USING MESSAGE = 'the run is over: ' || e.status;
     ELSIF e.deadline_at <= now() AND e.status = 'waiting' THEN
-        RAISE object_not_in_prerequisite_state
+        RAISE invalid_parameter_value
             USING MESSAGE = 'the run has expired';
     END IF;
     BEGIN
@@ -865,7 +865,7 @@ BEGIN
                 USING MESSAGE = 'no such call waits';
     END;
     IF c.status <> 'waiting' THEN
-        RAISE object_not_in_prerequisite_state
+        RAISE invalid_parameter_value
             USING MESSAGE = format('call %s is not waiting: %s', c.seq,
                 c.status);
     ELSIF c.action = p_action THEN
@@ -874,14 +874,14 @@ BEGIN
     ELSIF c.action IS NOT NULL
         AND NOT (c.action = 'accept' AND p_action <> 'accept')
     THEN
-        RAISE object_not_in_prerequisite_state
+        RAISE invalid_parameter_value
             USING MESSAGE = format('call %s was decided before: %s', c.seq,
                 c.action);
     ELSIF c.action IS NULL AND c.deadline_at <= now() THEN
-        RAISE object_not_in_prerequisite_state
+        RAISE invalid_parameter_value
             USING MESSAGE = format('the time for call %s is over', c.seq);
     ELSIF p_action = 'accept' AND c.interaction_kind <> 'approval' THEN
-        RAISE object_not_in_prerequisite_state USING MESSAGE = format(
+        RAISE invalid_parameter_value USING MESSAGE = format(
             'call %s asks the user a question; it can only be declined',
             c.seq);
     END IF;
@@ -962,6 +962,48 @@ COMMENT ON FUNCTION mcp.cancel_execution(uuid, text) IS
     'End a run; false: there is none, or it is over. A running one stops at '
     'its next call or heartbeat; what it has sent is unknown until it says. '
     'Audited';
+
+-- As in 0002, and an account's runs end with its membership.
+CREATE OR REPLACE FUNCTION mcp.revoke_account(p_organization_id text,
+    p_account_id text, OUT memberships bigint, OUT tokens bigint, OUT sessions bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    e record;
+    runs bigint := 0;
+BEGIN
+    DELETE FROM mcp.membership m
+        WHERE m.organization_id = p_organization_id
+            AND m.account_id = p_account_id;
+    GET DIAGNOSTICS memberships = ROW_COUNT;
+    -- Sessions before tokens, the order in which mcp.enter touches them: the
+    -- other way round the two could wait for each other.
+    sessions := mcp.session_bury(ARRAY(SELECT s.session_id
+        FROM mcp.session s WHERE s.organization_id = p_organization_id
+            AND s.account_id = p_account_id), 'revoked');
+    UPDATE mcp.api_token t SET revoked_at = now()
+        WHERE t.organization_id = p_organization_id
+            AND t.account_id = p_account_id AND t.revoked_at IS NULL;
+    GET DIAGNOSTICS tokens = ROW_COUNT;
+    FOR e IN SELECT x.execution_id FROM mcp.execution x
+        WHERE x.organization_id = p_organization_id
+            AND x.account_id = p_account_id AND x.alarm_at IS NOT NULL
+        ORDER BY x.execution_id FOR UPDATE
+    LOOP
+        PERFORM mcp.execution_close(e.execution_id, 'cancelled', 'cancelled',
+            NULL, 'The account has been taken out of the organisation.');
+        runs := runs + 1;
+    END LOOP;
+    PERFORM mcp.audit_write('account.revoked', NULL, p_account_id,
+        p_organization_id, NULL, jsonb_build_object('memberships',
+            memberships, 'tokens', tokens, 'sessions', sessions, 'runs', runs));
+END
+$$;
+COMMENT ON FUNCTION mcp.revoke_account(text, text) IS
+    'Take an account out of an organisation: membership, API tokens, '
+    'sessions, runs. With membership = http the provider must be told as well';
 
 -- The reaper.
 CREATE FUNCTION mcp.reap_executions(p_batch integer, p_retention_s bigint,

@@ -138,8 +138,8 @@ MUST_CHECK int execution_resume(struct db *db, struct arena *a,
 	struct execution *out, struct err *e);
 
 /*
- * For mcp-admin.  MESSAGE: a sentence to print; ERR_CONFLICT or ERR_INVALID
- * with db_message when it cannot be decided.  SEQ -1: the only call waiting.
+ * For mcp-admin.  MESSAGE: a sentence to print; ERR_INVALID, and db_message
+ * says why, when there is nothing to decide.  SEQ -1: the only call waiting.
  */
 MUST_CHECK int execution_approve(struct db *db, struct arena *a,
 	const char *id, int64_t seq, const char *note, const char **message,

@@ -75,8 +75,8 @@ SELECT is(pg_temp.enter(5, 'a', 'y'), 'ok', 'other organisation: goes on');
 SELECT is(pg_temp.enter(4, 'b', 'x'), 'ok', 'other account: goes on');
 SELECT is(count(*), 2::bigint, 'tombstones') FROM mcp.session_ended
     WHERE reason = 'revoked';
-SELECT is(detail, '{"tokens": 2, "sessions": 2, "memberships": 1}'::jsonb,
-    'audited') FROM mcp.audit_event WHERE event = 'account.revoked';
+SELECT is(detail,
+    '{"runs": 0, "tokens": 2, "sessions": 2, "memberships": 1}'::jsonb, 'audited') FROM mcp.audit_event WHERE event = 'account.revoked';
 SELECT is(r::text, '(0,0,0)', 'again: nothing left')
 FROM mcp.revoke_account('x', 'a') r;
 

@@ -182,7 +182,7 @@ SELECT is(pg_temp.state(5), 'waiting claimable', 'the owner may go on');
 SELECT is(pg_temp.resume(5, 0, 'decline', 'other'), 'other_engine 1',
     'declined by the owner');
 SELECT is(pg_temp.call(5, 0), 'waiting decline resume', 'counts');
-SELECT throws_ok('SELECT mcp.approve(pg_temp.id(5), 0)', '55000', NULL,
+SELECT throws_ok('SELECT mcp.approve(pg_temp.id(5), 0)', '22023', NULL,
     'no approval afterwards');
 SELECT is(pg_temp.resume(5, 0, 'accept'), 'claimed 2', 'not by the owner');
 SELECT is(pg_temp.call(5, 0), 'waiting decline resume', 'either');
@@ -203,13 +203,13 @@ FROM mcp.execution_waiting WHERE execution_id = pg_temp.id(6);
 SELECT is(args, '{"x":1}', 'call_waiting shows what is asked about')
 FROM mcp.call_waiting WHERE execution_id = pg_temp.id(6) AND seq = 0;
 SELECT throws_ok('SELECT mcp.approve(pg_temp.id(6))', '22023', NULL, 'which?');
-SELECT throws_ok('SELECT mcp.approve(pg_temp.id(6), 2)', '55000', NULL,
+SELECT throws_ok('SELECT mcp.approve(pg_temp.id(6), 2)', '22023', NULL,
     'a question to the user cannot be approved');
 SELECT throws_ok('SELECT mcp.approve(pg_temp.id(6), 5)', '22023', NULL,
     'no such call');
 SELECT throws_ok('SELECT mcp.approve(pg_temp.id(99))', '22023', NULL,
     'no such run');
-SELECT throws_ok('SELECT mcp.approve(pg_temp.id(1))', '55000', NULL,
+SELECT throws_ok('SELECT mcp.approve(pg_temp.id(1))', '22023', NULL,
     'a run that is over');
 SELECT alike(mcp.decline(pg_temp.id(6), 2), '%declined%',
     'but it can be declined');
@@ -244,6 +244,18 @@ SELECT is(pg_temp.ask(7, 1, 1), 'cancelled', 'asks nothing');
 SELECT is(pg_temp.suspend(7, 1), 'cancelled', 'is not suspended');
 SELECT is(pg_temp.finish(7, 1), 'cancelled', 'does not finish');
 SELECT is(pg_temp.settle(7, 1, 0, 'failed'), 'late', 'but says what it knows');
+
+-- An account that is taken out of the organisation.
+SELECT pg_temp.open(10), pg_temp.open(11) \g /dev/null
+SELECT pg_temp.ask(10, 1, 0), pg_temp.suspend(10, 1) \g /dev/null
+SELECT pg_temp.begin(11, 1, 0) \g /dev/null
+SELECT is(r::text, '(0,0,0)', 'revoked') FROM mcp.revoke_account('o', 'a') r;
+SELECT is(pg_temp.resume(10), 'settled 1', 'what waited is over');
+SELECT is(pg_temp.begin(11, 1, 1), 'cancelled', 'what ran is told');
+SELECT is(detail ->> 'runs', n::text, 'audited')
+FROM mcp.audit_event, (SELECT count(*) AS n FROM mcp.execution
+    WHERE status = 'cancelled' AND error ~ 'taken out') c
+WHERE event = 'account.revoked';
 
 -- The row refuses what no function does.
 SELECT pg_temp.open(8) \g /dev/null

@@ -107,7 +107,7 @@ SELECT pg_temp.want(4, 1, 0, 0), pg_temp.want(4, 1, 1, 60);
 SELECT pg_temp.rest(4, 1);
 SELECT is(r::text, '(0,0,0,0,0,1)', 'preview: a call to decline')
 FROM mcp.reap_preview() r;
-SELECT throws_ok('SELECT mcp.approve(pg_temp.id(4), 0)', '55000', NULL,
+SELECT throws_ok('SELECT mcp.approve(pg_temp.id(4), 0)', '22023', NULL,
     'too late to approve');
 SELECT is(pg_temp.reap(), '(1,1,0,0,0)', 'one declined');
 SELECT is(pg_temp.calls(4), 'waiting decline timeout, waiting',
@@ -134,7 +134,7 @@ UPDATE mcp.execution SET deadline_at = now(), alarm_at = now()
     WHERE execution_id = pg_temp.id(6);
 SELECT is(outcome, 'expired', 'state: expired before any reaper')
 FROM mcp.execution_state(pg_temp.id(6), 'i', 'a', 'o');
-SELECT throws_ok('SELECT mcp.approve(pg_temp.id(6))', '55000', NULL,
+SELECT throws_ok('SELECT mcp.approve(pg_temp.id(6))', '22023', NULL,
     'not to be approved');
 SELECT is(r::text, '(0,0,0,0,1,0)', 'preview: a run to expire')
 FROM mcp.reap_preview() r;

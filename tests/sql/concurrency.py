@@ -219,7 +219,10 @@ ok(first[1] + second[1] == 10 and first[2] + second[2] == 10
 for n in range(100, 110):
     new_session(a, n, "1 hour", "-1 s")
 run(b, "SELECT mcp.reap_sessions(100, 30)")
+pid = b.info.backend_pid
 b.close()
+while run(a, "SELECT FROM pg_stat_activity WHERE pid = %s", pid):
+    time.sleep(0.01)  # until the server has noticed
 ok(run(a, "SELECT count(*) FROM mcp.session_expired") == [(10,)]
    and run(a, "SELECT count(*) FROM mcp.session_tombstone") == [(10,)],
    "a batch cut short is undone whole")
