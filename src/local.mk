@@ -65,6 +65,7 @@ libmcp_a_SOURCES = \
 	src/rpc/msg.c src/rpc/msg.h \
 	src/rpc/reply.c src/rpc/reply.h \
 	src/run/call.c src/run/call.h \
+	src/run/render.c src/run/render.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
 	src/run/sqlimport.c src/run/sqlimport.h \
@@ -73,10 +74,14 @@ libmcp_a_SOURCES = \
 	src/mcp/method.c src/mcp/method.h \
 	src/mcp/revision.c src/mcp/revision.h \
 	src/mcp/tools.c src/mcp/tools.h \
+	src/app/admit.c src/app/admit.h \
 	src/app/app.c src/app/app.h \
+	src/app/discover.c src/app/discover.h \
 	src/app/fault.c src/app/fault.h \
 	src/app/hold.c src/app/hold.h \
-	src/app/pipeline.c src/app/pipeline.h
+	src/app/pipeline.c src/app/pipeline.h \
+	src/app/post.c src/app/post.h \
+	src/app/turn.c src/app/turn.h
 
 sbin_PROGRAMS += mcp-fcgi mcp-reaper mcp-admin
 
