@@ -157,14 +157,32 @@ serve(struct app *app)
 	return app_serve(app, fd, &e) == 0 ? 0 : fail(&e);
 }
 
+static int
+run(const struct options *o, struct arena *a, char *program)
+{
+	struct conf *conf;
+	struct app app;
+	struct err e;
+	int status;
+
+	err_clear(&e);
+	if (conf_load(a, o->file, CONF_FOR_FCGI, &conf, &e) != 0)
+		return fail(&e);
+	log_open("mcp-fcgi", conf->log_target, conf->log_level);
+	if (o->listen != NULL && !o->is_test)
+		return run_workers(o, program);
+	if (app_init(&app, conf, &e) != 0)
+		return fail(&e);
+	status = o->is_test ? check(&app) : serve(&app);
+	app_release(&app);
+	return status;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct options o = { .workers = 4, .mode = 0660 };
-	struct conf *conf;
 	struct arena *a;
-	struct app app;
-	struct err e;
 	int status;
 
 	status = parse_options(argc, argv, &o);
@@ -172,20 +190,7 @@ main(int argc, char **argv)
 		return status;
 	log_open("mcp-fcgi", LOG_TARGET_STDERR, LOG_LEVEL_INFO);
 	a = arena_new(CONF_BYTES_MAX);
-	err_clear(&e);
-	if (conf_load(a, o.file, CONF_FOR_FCGI, &conf, &e) != 0)
-		return fail(&e);
-	log_open("mcp-fcgi", (enum log_target)conf->log_target,
-		(enum log_level)conf->log_level);
-	if (o.listen != NULL && !o.is_test) {
-		status = run_workers(&o, argv[0]);
-		arena_free(a);
-		return status;
-	}
-	if (app_init(&app, conf, &e) != 0)
-		return fail(&e);
-	status = o.is_test ? check(&app) : serve(&app);
-	app_release(&app);
+	status = run(&o, a, argv[0]);
 	arena_free(a);
 	return status;
 }

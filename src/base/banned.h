@@ -6,8 +6,14 @@
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
-/* glibc has it as a macro, which must not be poisoned. */
+/* A macro cannot be poisoned; glibc has some of these as macros. */
 #undef alloca
+#undef sprintf
+#undef strcat
+#undef strcpy
+#undef strncat
+#undef strncpy
+#undef vsprintf
 
 #pragma GCC poison strcpy strcat strncpy strncat sprintf vsprintf strtok
 #pragma GCC poison atoi atol atof gets localtime gmtime ctime asctime
