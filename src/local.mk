@@ -68,6 +68,10 @@ libmcp_a_SOURCES = \
 	src/run/render.c src/run/render.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
+	src/run/tool_http.c src/run/tool_http.h \
+	src/run/httpbody.c src/run/httpbody.h \
+	src/run/httpargs.c src/run/httpargs.h \
+	src/run/outbound.c src/run/outbound.h \
 	src/run/sqlimport.c src/run/sqlimport.h \
 	src/run/tool_sql.c src/run/tool_sql.h \
 	src/mcp/lifecycle.c src/mcp/lifecycle.h \

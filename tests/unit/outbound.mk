@@ -4,7 +4,8 @@
 if HAVE_CMOCKA
 UNIT_OUTBOUND = \
 	tests/unit/test_fetchcalls \
-	tests/unit/test_seal
+	tests/unit/test_seal \
+	tests/unit/test_tool_http
 
 check_PROGRAMS += $(UNIT_OUTBOUND)
 TESTS += $(UNIT_OUTBOUND)
@@ -13,4 +14,7 @@ tests_unit_test_fetchcalls_SOURCES = tests/unit/test_fetchcalls.c \
 	$(UNIT_STUBHTTP)
 tests_unit_test_fetchcalls_LDADD = $(UNIT_LIBS) -lz
 tests_unit_test_seal_LDADD = $(UNIT_LIBS)
+tests_unit_test_tool_http_SOURCES = tests/unit/test_tool_http.c \
+	$(UNIT_STUBHTTP)
+tests_unit_test_tool_http_LDADD = $(UNIT_LIBS)
 endif
