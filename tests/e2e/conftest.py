@@ -47,19 +47,6 @@ def pytest_generate_tests(metafunc):
                              scope="session")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    """One front after the other, so that each is started once."""
-    order = chosen_fronts(config)
-
-    def place(item):
-        callspec = getattr(item, "callspec", None)
-        kind = callspec.params.get("front_kind") if callspec else None
-        return order.index(kind) if kind in order else len(order), \
-            str(item.path)
-    items.sort(key=place)
-
-
 def pytest_sessionstart(session):
     for name in ("mcp-fcgi", "mcp-admin", "mcp-reaper"):
         if not paths.program(name):

@@ -5,6 +5,7 @@ are told 503 meanwhile, sessions go on."""
 
 import os
 import signal
+import tempfile
 import threading
 import time
 
@@ -19,7 +20,7 @@ from lib.cluster import Cluster
 @pytest.fixture(scope="module")
 def alone(root, idp, front_kind):
     """A stack with a PostgreSQL of its own, durable."""
-    c = Cluster(os.path.join(root, "pg-" + front_kind), is_durable=True)
+    c = Cluster(tempfile.mkdtemp(prefix="pg-", dir=root), is_durable=True)
     c.start()
     s = Stack(root, c, idp, front_kind).start()
     yield s
@@ -37,8 +38,10 @@ def assert_down(a):
 
 
 def recovered(client, seconds=12):
-    proc.wait_for(lambda: client.list_tools().status == 200, seconds, 0.2,
-                  about="recovery")
+    """All responders are back: each waits out its own backoff."""
+    proc.wait_for(lambda: all(client.list_tools().status == 200
+                              for _ in range(12)),
+                  seconds, 0.2, about="recovery")
 
 
 def test_b01_database_down_and_back(alone):

@@ -4,6 +4,7 @@ transaction mode, and after PgBouncer was restarted."""
 
 import os
 import shutil
+import tempfile
 
 import pytest
 
@@ -50,7 +51,7 @@ pidfile = %s/pid
 
 @pytest.fixture(scope="module")
 def pooled(root, cluster, idp, front_kind):
-    pooler = Pooler(os.path.join(root, "pgbouncer-" + front_kind), cluster)
+    pooler = Pooler(tempfile.mkdtemp(prefix="pgbouncer-", dir=root), cluster)
     name = cluster.database("pooled_" + front_kind.replace("-", "_"))
     pooler.start()
     s = Stack(root, cluster, idp, front_kind, {

@@ -179,8 +179,11 @@ class Front:
             proc.stop(self.child, signal.SIGTERM, 3)
             self.child = None
         self.stop_responders()
+        mine |= self.all_pids()     # what was started meanwhile
+        for pid in mine:
+            proc.kill(pid, signal.SIGTERM)
         try:
-            proc.wait_for(lambda: not any(map(proc.is_running, mine)), 5)
+            proc.wait_for(lambda: not any(map(proc.is_running, mine)), 3)
         except AssertionError:
             for pid in filter(proc.is_running, mine):
                 proc.kill(pid)
