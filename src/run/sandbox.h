@@ -17,6 +17,7 @@
  *	loop:
  *		while sandbox_next(sb, &event) is not SANDBOX_EVENT_NONE
  *			CALL	do it, at leisure; later sandbox_return
+ *			SCRIPT	what sandbox_script came to; sandbox_return it
  *			IDLE	wait for calls, or sandbox_suspend
  *			HEAP	keep it; done
  *			END	event.result; done
@@ -70,8 +71,9 @@ struct sandbox_limits {
 struct sandbox_result {
 	enum sandbox_status status;
 	/*
-	 * May something of the program have run?  False for one that does not
-	 * parse and for a sandbox that did not start.
+	 * May something of the program have run, since the start?  False for
+	 * one that does not parse, for a sandbox that did not start and for a
+	 * heap that was not taken.
 	 */
 	bool has_started;
 	const char *json; /* NULL: no result */
@@ -112,7 +114,7 @@ struct sandbox_program {
 #define SANDBOX_CALL_LOG      "$log"	  /* {level,message} */
 
 struct sandbox_call {
-	uint32_t number;  /* 1, 2, 3 ... in the whole run */
+	uint32_t number;  /* 1, 2, 3 ... in the whole run; 0: is_oneway */
 	uint32_t parent;  /* the call whose script calls; 0: the program */
 	const char *path; /* "source.tool", or a name above; never empty */
 	const char *args; /* JSON object by the sandbox's word */
@@ -130,21 +132,11 @@ struct sandbox_heap {
 enum sandbox_event_kind {
 	SANDBOX_EVENT_NONE, /* poll, then ask again */
 	SANDBOX_EVENT_CALL,
-	SANDBOX_EVENT_IDLE, /* the program waits for calls, and for nothing
-			     * else; comes again after each time it ran */
-	SANDBOX_EVENT_HEAP, /* after sandbox_suspend; the process has ended */
-	SANDBOX_EVENT_END,  /* calls may be open: nobody waits for them */
-};
-
-struct sandbox_event {
-	enum sandbox_event_kind kind;
-	struct sandbox_call call;
-	struct sandbox_heap heap; /* until sandbox_close */
-	/*
-	 * Of END, and of HEAP, where its console lines are those since the
-	 * start: they do not come again from the run that goes on.
-	 */
-	const struct sandbox_result *result;
+	SANDBOX_EVENT_IDLE,   /* the program waits for calls, and for nothing
+			       * else; comes again after each time it ran */
+	SANDBOX_EVENT_SCRIPT, /* see sandbox_script */
+	SANDBOX_EVENT_HEAP,   /* after sandbox_suspend; the process has ended */
+	SANDBOX_EVENT_END,    /* calls may be open: nobody waits for them */
 };
 
 /* How a call went. */
@@ -153,6 +145,25 @@ enum sandbox_answer {
 	SANDBOX_ANSWER_OK,    /* to {ok:true,data:JSON} */
 	SANDBOX_ANSWER_THROW, /* it rejects with the message of JSON, which is
 			       * {message}: faults that no program handles */
+};
+
+struct sandbox_script {
+	uint32_t number; /* of the call, which is open still */
+	enum sandbox_answer answer;
+	const char *json;
+	size_t json_len;
+};
+
+struct sandbox_event {
+	enum sandbox_event_kind kind;
+	struct sandbox_call call;
+	struct sandbox_script script;
+	struct sandbox_heap heap; /* until sandbox_close */
+	/*
+	 * Of END, and of HEAP, where its console lines are those since the
+	 * start: they do not come again from the run that goes on.
+	 */
+	const struct sandbox_result *result;
 };
 
 /*
@@ -195,9 +206,11 @@ MUST_CHECK int sandbox_return(struct sandbox *sb, uint32_t number,
  * Answer call NUMBER with what the script BODY returns: it runs in the same
  * process but in a realm of its own, which the program cannot reach, with
  * `tools`, ARGS (JSON; what the call's arguments became) and CTX (a JSON
- * object).  Calls it makes name NUMBER as their parent.  What it returns is
- * its data, what it throws {ok:false,error:{code:"script_error",...}}.
- * Fails as sandbox_return does.
+ * object).  Calls it makes name NUMBER as their parent.  What comes of it is
+ * a SCRIPT event: OK and what it returned, or ERROR and {code:"script_error",
+ * message, details?}.  The call is still open then, so that its outcome can be
+ * written down before sandbox_return gives it to whoever waits; if the script
+ * does not end, neither does the call.  Fails as sandbox_return does.
  */
 MUST_CHECK int sandbox_script(struct sandbox *sb, uint32_t number,
 	const char *body, size_t body_len, const char *args, size_t args_len,

@@ -13,17 +13,18 @@
 #include "base/scope.h"
 #include "sandbox/engine-id.h"
 #include "sandbox/imports.h"
+#include "sandbox/realm.h"
 #include "sandbox/vm.h"
 
 /*
  * An image file: this header, then, page-aligned on any host, the linear
  * memory.  Written and read on the same host, so in its byte order.
  */
-#define IMAGE_MAGIC  "MCPHEAP1"
+#define IMAGE_MAGIC  "MCPHEAP2"
 #define IMAGE_OFFSET 65536
 
-/* SHA-256 over engine, prelude and TypeScript library. */
-#define IMAGE_ID_LEN 32
+/* From SHA-256 over what mcp-sandbox and the image are built of. */
+#define IMAGE_ID_LEN FRAME_ENGINE_LEN
 
 /* Heap growth after which garbage is looked for first: see image_make. */
 #define GC_ROOM (8u << 20)
@@ -31,8 +32,13 @@
 struct image_header {
 	char magic[8];
 	uint8_t id[IMAGE_ID_LEN];
-	struct vm_state state;
+	struct frame_state state;
+	struct frame_realm checker;
+	uint32_t prelude, prelude_len;
 };
+
+const uint8_t *image_pristine;
+uint32_t image_pages;
 
 static const uint8_t image_id[IMAGE_ID_LEN] = ENGINE_ID;
 
@@ -101,11 +107,12 @@ find_random(void)
 	uint64_t before[512], after, x;
 	uint32_t found = 0;
 
-	memcpy(before, vm_mem(vm_state.context, sizeof(before)),
-		sizeof(before));
+	const uint32_t context = vm_state.realms[0].context;
+
+	memcpy(before, vm_mem(context, sizeof(before)), sizeof(before));
 	(void)draw();
 	for (uint32_t i = 0; i < NELEM(before); i++) {
-		memcpy(&after, vm_mem(vm_state.context + 8 * i, 8), 8);
+		memcpy(&after, vm_mem(context + 8 * i, 8), 8);
 		x = before[i];
 		x ^= x >> 12;
 		x ^= x << 25;
@@ -114,7 +121,7 @@ find_random(void)
 			continue;
 		if (found != 0)
 			return 0;
-		found = vm_state.context + 8 * i;
+		found = context + 8 * i;
 	}
 	return found;
 }
@@ -122,7 +129,7 @@ find_random(void)
 static void
 seed(uint64_t v)
 {
-	memcpy(vm_mem(vm_state.random, 8), &v, 8);
+	memcpy(vm_mem(vm_state.realms[0].random, 8), &v, 8);
 }
 
 static bool
@@ -138,14 +145,35 @@ is_seedable(void)
 	return a == c && a != b;
 }
 
+/* 8 bytes that say what is in linear memory (FNV-1a, by words). */
+static void
+sum_memory(uint8_t out[8])
+{
+	uint64_t sum = 0xcbf29ce484222325, word;
+
+	for (size_t i = 0; i < vm_q.w2c_memory.size; i += 8) {
+		memcpy(&word, vm_q.w2c_memory.data + i, 8);
+		sum = (sum ^ word) * 0x100000001b3;
+		sum ^= sum >> 32;
+	}
+	memcpy(out, &sum, 8);
+}
+
 static int
 write_image(const char *file)
 {
 	AUTO_FREE char *head = calloc(1, IMAGE_OFFSET);
 	AUTO_FILE *f = fopen(file, "w");
-	struct image_header h = { .magic = IMAGE_MAGIC, .state = vm_state };
+	struct image_header h = { .magic = IMAGE_MAGIC,
+		.state = vm_state,
+		.checker = realm_checker,
+		.prelude = realm_prelude,
+		.prelude_len = realm_prelude_len };
 
 	memcpy(h.id, image_id, sizeof(h.id));
+	/* A heap is of this image and of no other. */
+	memcpy(h.state.engine, image_id, IMAGE_ID_LEN);
+	sum_memory(h.state.engine + IMAGE_ID_LEN - 8);
 	if (head == NULL || f == NULL) {
 		fprintf(stderr, "%s: %s\n", file, strerror(errno));
 		return -1;
@@ -160,11 +188,57 @@ write_image(const char *file)
 	return 0;
 }
 
+/* The text of the script FILE in linear memory; 0 after a message. */
+static uint32_t
+load_text(const char *file, uint32_t *len)
+{
+	AUTO_FREE char *text = NULL;
+	size_t n;
+
+	text = read_file(file, &n);
+	if (text == NULL)
+		return 0;
+	*len = n;
+	return vm_put_text(text, n);
+}
+
+/*
+ * The realms of the image: the program's, which has the TypeScript library
+ * too; some for scripts; and the checker's.
+ */
+static bool
+make_realms(const struct image_sources *from)
+{
+	uint32_t v, code, len;
+
+	realm_current = REALM_NONE;
+	if ((v = load_script(from->typescript)) == 0)
+		return false;
+	Z_quickjsZ_qjs_free_value(&vm_q, v);
+	realm_prelude = load_text(from->prelude, &realm_prelude_len);
+	if (realm_prelude == 0)
+		return false;
+	for (uint32_t i = 0; i < 1 + REALM_SPARE; i++)
+		if (!realm_make(&vm_state.realms[i], realm_prelude,
+			    realm_prelude_len, i == 0))
+			return false;
+	vm_state.realm_count = 1 + REALM_SPARE;
+	code = load_text(from->checker, &len);
+	if (code == 0 || !realm_make(&realm_checker, code, len, false))
+		return false;
+	Z_quickjsZ_wasm_free(&vm_q, code);
+	while (Z_quickjsZ_qjs_is_job_pending(&vm_q))
+		if ((int32_t)Z_quickjsZ_qjs_execute_pending_job(&vm_q) < 0)
+			return false;
+	realm_enter(0);
+	return true;
+}
+
 int
-image_make(const char *file, const char *prelude, const char *typescript,
+image_make(const char *file, const struct image_sources *from,
 	const struct engine_hooks *h)
 {
-	uint32_t v;
+	struct frame_realm *first = &vm_state.realms[0];
 
 	vm_hooks = h;
 	vm_is_making = true;
@@ -174,29 +248,17 @@ image_make(const char *file, const char *prelude, const char *typescript,
 		fprintf(stderr, "the engine does not start\n");
 		return -1;
 	}
-	vm_state.context = Z_quickjsZ_qjs_get_context_ptr(&vm_q);
+	first->context = Z_quickjsZ_qjs_get_context_ptr(&vm_q);
 	vm_state.runtime = Z_quickjsZ_qjs_get_runtime_ptr(&vm_q);
-	vm_state.random = find_random();
-	if (vm_state.random == 0 || !is_seedable()) {
+	first->random = find_random();
+	if (first->random == 0 || !is_seedable()) {
 		fprintf(stderr, "the state of Math.random is not found: "
 				"not the engine this was written for?\n");
 		return -1;
 	}
 	Z_quickjsZ_qjs_set_max_stack_size(&vm_q, VM_STACK / 2);
-	imports_define();
-	if ((v = load_script(typescript)) == 0)
+	if (!make_realms(from))
 		return -1;
-	Z_quickjsZ_qjs_free_value(&vm_q, v);
-	if ((v = load_script(prelude)) == 0)
-		return -1;
-	if (!Z_quickjsZ_qjs_is_function(&vm_q, v)) {
-		fprintf(stderr, "%s: not a function\n", prelude);
-		return -1;
-	}
-	while (Z_quickjsZ_qjs_is_job_pending(&vm_q))
-		if ((int32_t)Z_quickjsZ_qjs_execute_pending_job(&vm_q) < 0)
-			return -1;
-	vm_state.run = v;
 	Z_quickjsZ_qjs_set_promise_rejection_handler(&vm_q, 1);
 	Z_quickjsZ_qjs_set_module_loader(&vm_q, 1);
 	Z_quickjsZ_qjs_run_gc(&vm_q);
@@ -208,6 +270,7 @@ image_make(const char *file, const char *prelude, const char *typescript,
 		&vm_q, Z_quickjsZ_qjs_get_allocated_size(&vm_q) + GC_ROOM);
 	vm_state.pages = vm_q.w2c_memory.pages;
 	vm_state.stack_pointer = *Z_quickjsZ___stack_pointer(&vm_q);
+	vm_state.output_bytes = 1;
 	return write_image(file);
 }
 
@@ -234,14 +297,22 @@ image_open(const char *file, const struct engine_hooks *h)
 		return "the heap image is damaged";
 
 	vm_state = header.state;
+	realm_checker = header.checker;
+	realm_prelude = header.prelude;
+	realm_prelude_len = header.prelude_len;
 	vm_start(vm_state.pages);
 	if (mmap(vm_q.w2c_memory.data, len, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_FIXED, fd, IMAGE_OFFSET) == MAP_FAILED)
 		return "the heap image cannot be mapped";
+	/* Costs nothing until somebody wants to know what has changed. */
+	image_pristine =
+		mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, IMAGE_OFFSET);
+	if (image_pristine == MAP_FAILED)
+		return "the heap image cannot be mapped";
+	image_pages = vm_state.pages;
 	vm_q.w2c_memory.pages = vm_state.pages;
 	vm_q.w2c_memory.size = len;
 	*Z_quickjsZ___stack_pointer(&vm_q) = vm_state.stack_pointer;
-	Z_quickjsZ_qjs_set_runtime_and_context(
-		&vm_q, vm_state.runtime, vm_state.context);
+	realm_enter(0);
 	return NULL;
 }

@@ -10,12 +10,23 @@
 
 struct engine_hooks;
 
+/* Files of scripts. */
+struct image_sources {
+	const char *prelude;
+	const char *typescript;
+	const char *checker; /* its value is what engine_check calls */
+};
+
+/* What is mapped, unchanged; 64 KiB pages. */
+extern const uint8_t *image_pristine;
+extern uint32_t image_pages;
+
 /*
- * Build the image FILE from the scripts PRELUDE and TYPESCRIPT.  A build
- * step: returns 0, or -1 after saying why on stderr.
+ * Build the image FILE.  A build step: returns 0, or -1 after saying why on
+ * stderr.
  */
-MUST_CHECK int image_make(const char *file, const char *prelude,
-	const char *typescript, const struct engine_hooks *hooks);
+MUST_CHECK int image_make(const char *file, const struct image_sources *from,
+	const struct engine_hooks *hooks);
 
 /* Start the engine from FILE.  Returns NULL, or a literal: what is wrong. */
 MUST_CHECK const char *image_open(

@@ -7,6 +7,7 @@
 
 #include <sys/random.h>
 
+#include "sandbox/realm.h"
 #include "sandbox/rt.h"
 #include "sandbox/vm.h"
 
@@ -81,10 +82,48 @@ host_refused(uint32_t argc UNUSED, const uint32_t *argv UNUSED)
 				: Z_quickjsZ_qjs_get_false(&vm_q);
 }
 
+/*
+ * call(path, args, isOneway): the number of the call, 0 for one that wants no
+ * answer, below 0 when it was not made
+ */
+static uint32_t
+host_tool(uint32_t argc, const uint32_t *argv)
+{
+	struct frame_call c = { 0 };
+	size_t path_len;
+	int refused = ENGINE_CALL_NEVER;
+
+	if (argc < 3 || realm_current >= REALM_NONE)
+		return Z_quickjsZ_qjs_new_number(&vm_q, refused);
+	c.path = vm_text(argv[0], &path_len);
+	c.path_len = path_len;
+	c.args = vm_text(argv[1], &c.args_len);
+	c.parent = vm_state.realms[realm_current].call;
+	if (Z_quickjsZ_qjs_get_bool(&vm_q, argv[2]) == 0)
+		c.number = vm_state.calls + 1;
+	if (c.number != 0 && vm_state.open_count >= FRAME_OPEN_MAX)
+		refused = ENGINE_CALL_OPEN;
+	else if (path_len > 0 && path_len <= FRAME_PATH_MAX && c.args_len > 0)
+		refused = vm_hooks->call(&c);
+	Z_quickjsZ_qjs_free_cstring(&vm_q, vm_at(c.args));
+	Z_quickjsZ_qjs_free_cstring(&vm_q, vm_at(c.path));
+	if (refused != 0)
+		return Z_quickjsZ_qjs_new_number(&vm_q, refused);
+	if (c.number != 0) {
+		struct frame_open *o = &vm_state.open[vm_state.open_count++];
+
+		vm_state.calls = c.number;
+		o->number = c.number;
+		o->realm = realm_current;
+	}
+	return Z_quickjsZ_qjs_new_number(&vm_q, c.number);
+}
+
 static const struct {
 	const char *name;
 	uint32_t (*fn)(uint32_t argc, const uint32_t *argv);
 } host_functions[] = {
+	{ "call", host_tool },
 	{ "check", host_check },
 	{ "compile", host_compile },
 	{ "line", host_line },
@@ -126,34 +165,24 @@ Z_envZ_host_interrupt(struct Z_env_instance_t *e UNUSED)
 }
 
 /*
- * The prelude is told through its function `rejection`, whose value is kept
- * as a property of the run function.
+ * The prelude is told through its function `rejection`.  Whose promise it is
+ * need not be asked: a realm has no other's.
  */
 void
 Z_envZ_host_promise_rejection(struct Z_env_instance_t *e UNUSED, u32 promise,
 	u32 reason, u32 is_handled)
 {
-	static const char name[] = "rejection";
-	uint32_t key, fn, argv, flag, r;
+	const uint32_t argv[] = { promise, reason,
+		is_handled ? Z_quickjsZ_qjs_get_true(&vm_q)
+			   : Z_quickjsZ_qjs_get_false(&vm_q) };
 
-	if (vm_state.run != 0) {
-		key = vm_put_text(name, strlen(name));
-		fn = Z_quickjsZ_qjs_get_prop_string(&vm_q, vm_state.run, key);
-		flag = is_handled ? Z_quickjsZ_qjs_get_true(&vm_q)
-				  : Z_quickjsZ_qjs_get_false(&vm_q);
-		argv = vm_alloc(12);
-		vm_put32(argv, promise);
-		vm_put32(argv + 4, reason);
-		vm_put32(argv + 8, flag);
-		r = Z_quickjsZ_qjs_call(&vm_q, fn, vm_state.run, 3, argv);
-		Z_quickjsZ_qjs_free_value(&vm_q, r);
-		Z_quickjsZ_qjs_free_value(&vm_q, flag);
-		Z_quickjsZ_qjs_free_value(&vm_q, fn);
-		Z_quickjsZ_wasm_free(&vm_q, argv);
-		Z_quickjsZ_wasm_free(&vm_q, key);
+	if (!vm_is_making && realm_current < REALM_NONE) {
+		Z_quickjsZ_qjs_free_value(
+			&vm_q, realm_call("rejection", NELEM(argv), argv));
+		return;
 	}
-	Z_quickjsZ_qjs_free_value(&vm_q, promise);
-	Z_quickjsZ_qjs_free_value(&vm_q, reason);
+	for (size_t i = 0; i < NELEM(argv); i++)
+		Z_quickjsZ_qjs_free_value(&vm_q, argv[i]);
 }
 
 u32
@@ -200,6 +229,8 @@ Z_wasi_snapshot_preview1Z_clock_time_get(
 	if (!vm_is_making) {
 		clock_gettime(id == 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC, &ts);
 		ns = (u64)ts.tv_sec * 1000000000 + ts.tv_nsec;
+		if (id != 0)
+			ns += vm_clock_shift_ns;
 	}
 	memcpy(vm_mem(out, 8), &ns, 8);
 	return 0;

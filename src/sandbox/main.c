@@ -3,10 +3,11 @@
  * mcp-sandbox: runs one JavaScript program and says on descriptor 3 what came
  * of it (frame.h).  Started by run/sandbox.c, never by hand:
  *	mcp-sandbox [IMAGE]	default IMAGE: this program's path + ".image"
- *	mcp-sandbox --make-image IMAGE PRELUDE TYPESCRIPT	a build step
+ *	mcp-sandbox --make-image IMAGE PRELUDE TYPESCRIPT CHECKER
+ *				a build step
  *
  * Order of a run: map the image; read the limits; give up everything; only
- * then read the program.  All ends but the last are in finish().
+ * then read the program, or the heap of one.
  */
 #include "base/compat.h"
 
@@ -22,6 +23,9 @@
 #include "sandbox/engine.h"
 #include "sandbox/image.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/suspend.h"
+#include "sandbox/vm.h"
+#include "sandbox/wire.h"
 
 /*
  * C frames of generated code are several times larger than the engine thinks
@@ -33,11 +37,13 @@
 /* Lines beyond the cap for each line within it before the run is ended. */
 #define DROP_FACTOR 100
 
+/* Of all questions to a checker; then another one is started. */
+#define CHECKER_CPU_S 600
+
 static struct frame_run limits;
-static uint32_t sent_seq;
-static uint32_t lines, line_bytes, dropped;
-static uint8_t out[64 * 1024];
-static size_t out_len;
+static uint64_t args_sent;
+static uint32_t taken; /* RETURN and SCRIPT frames */
+static uint8_t payload[FRAME_HEAP_MAX];
 
 /* Set while a frame is being put together or written; see on_timer. */
 static volatile sig_atomic_t is_busy, is_late;
@@ -48,51 +54,6 @@ static const char *image;
 static bool is_build_step;
 static bool has_begun; /* the program is being read */
 
-static void
-write_all(const uint8_t *p, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(FRAME_FD, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			_exit(1); /* the parent is gone */
-		p += n;
-		len -= n;
-	}
-}
-
-static void
-flush(void)
-{
-	write_all(out, out_len);
-	out_len = 0;
-}
-
-/* Append a frame: header, fixed part, text. */
-static void
-send_frame(enum frame_kind kind, const void *fixed, size_t fixed_len,
-	const void *text, size_t text_len)
-{
-	uint8_t h[FRAME_HEADER_LEN];
-
-	frame_put_header(h, fixed_len + text_len, kind, ++sent_seq);
-	if (sizeof(out) - out_len < sizeof(h) + fixed_len + text_len)
-		flush();
-	memcpy(out + out_len, h, sizeof(h));
-	out_len += sizeof(h);
-	memcpy(out + out_len, fixed, fixed_len);
-	out_len += fixed_len;
-	if (text_len <= sizeof(out) - out_len) {
-		memcpy(out + out_len, text, text_len);
-		out_len += text_len;
-		return;
-	}
-	flush();
-	write_all(text, text_len);
-}
-
 static void NORETURN
 finish_error(const struct frame_failure *f)
 {
@@ -100,15 +61,15 @@ finish_error(const struct frame_failure *f)
 
 	is_busy = 1;
 	frame_put_error(p, f);
-	send_frame(FRAME_ERROR, p, sizeof(p), f->message, f->message_len);
-	flush();
+	wire_send(FRAME_ERROR, p, sizeof(p), f->message, f->message_len);
+	wire_flush();
 	_exit(0);
 }
 
 static void NORETURN
 fail(enum frame_error what, const char *message)
 {
-	struct frame_failure f = { .what = what, .dropped = dropped };
+	struct frame_failure f = { .what = what, .dropped = vm_state.dropped };
 
 	if (is_build_step) {
 		fprintf(stderr, "mcp-sandbox: %s\n",
@@ -158,15 +119,17 @@ on_fault(int sig, siginfo_t *info, void *context UNUSED)
 static bool
 on_line(const char *text, size_t len)
 {
-	if (lines >= limits.log_lines || len > limits.log_bytes - line_bytes ||
-		len > FRAME_LOG_MAX) {
-		dropped++;
+	struct frame_state *s = &vm_state;
+
+	if (s->lines >= limits.log_lines ||
+		len > limits.log_bytes - s->line_bytes || len > FRAME_LOG_MAX) {
+		s->dropped++;
 		return false;
 	}
-	lines++;
-	line_bytes += len;
+	s->lines++;
+	s->line_bytes += len;
 	is_busy = 1;
-	send_frame(FRAME_LOG, "", 0, text, len);
+	wire_send(FRAME_LOG, "", 0, text, len);
 	end_busy();
 	return true;
 }
@@ -174,9 +137,52 @@ on_line(const char *text, size_t len)
 static void
 on_drop(void)
 {
-	dropped++;
-	if (dropped / DROP_FACTOR > limits.log_lines)
+	vm_state.dropped++;
+	if (vm_state.dropped / DROP_FACTOR > limits.log_lines)
 		fail(FRAME_ERROR_OUTPUT, NULL);
+}
+
+/* Calls without an answer are counted as console lines are. */
+static int
+on_call(const struct frame_call *c)
+{
+	uint8_t p[FRAME_CALL_LEN + FRAME_PATH_MAX];
+	struct frame_state *s = &vm_state;
+
+	if (c->number == 0) {
+		if (s->lines >= limits.log_lines ||
+			c->args_len > limits.log_bytes - s->line_bytes) {
+			on_drop();
+			return ENGINE_CALL_MANY;
+		}
+		s->lines++;
+		s->line_bytes += c->args_len;
+	} else {
+		if (c->number > limits.calls_max)
+			return ENGINE_CALL_MANY;
+		if (c->args_len > limits.args_bytes ||
+			args_sent + c->args_len > limits.args_total)
+			return ENGINE_CALL_LARGE;
+		args_sent += c->args_len;
+	}
+	is_busy = 1;
+	frame_put_call(p, c);
+	memcpy(p + FRAME_CALL_LEN, c->path, c->path_len);
+	wire_send(FRAME_CALL, p, FRAME_CALL_LEN + c->path_len, c->args,
+		c->args_len);
+	end_busy();
+	return ENGINE_CALL_MADE;
+}
+
+static void
+on_scripted(const struct frame_return *r)
+{
+	uint8_t p[FRAME_RETURN_LEN];
+
+	is_busy = 1;
+	frame_put_return(p, r);
+	wire_send(FRAME_SCRIPTED, p, sizeof(p), r->json, r->json_len);
+	end_busy();
 }
 
 static void
@@ -188,25 +194,10 @@ on_fail(enum frame_error what, const char *message)
 static const struct engine_hooks hooks = {
 	.line = on_line,
 	.drop = on_drop,
+	.call = on_call,
+	.scripted = on_scripted,
 	.fail = on_fail,
 };
-
-static void
-read_all(void *p, size_t len)
-{
-	uint8_t *at = p;
-
-	while (len > 0) {
-		ssize_t n = read(FRAME_FD, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			_exit(1);
-		at += n;
-		len -= n;
-	}
-}
 
 static void
 set_timer(int which, uint32_t ms)
@@ -240,65 +231,230 @@ set_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* What remains of the wall clock while the program waits. */
+static struct itimerval held;
+
+static void
+hold_timer(void)
+{
+	const struct itimerval none = { 0 };
+
+	setitimer(ITIMER_REAL, &none, &held);
+}
+
+static void
+release_timer(void)
+{
+	/* 0 would be no timer at all. */
+	if (held.it_value.tv_sec == 0 && held.it_value.tv_usec < 1000)
+		held.it_value.tv_usec = 1000;
+	setitimer(ITIMER_REAL, &held, NULL);
+}
+
+/* The parent speaks nonsense: nothing it said is done. */
+static void
+check(enum frame_fault fault)
+{
+	if (fault != FRAME_OK)
+		fail(FRAME_ERROR_INTERNAL, frame_fault_text(fault));
+}
+
+/* LEN bytes of UTF-8 from the parent for the engine. */
+static void
+read_text(size_t len)
+{
+	char *p = engine_text(len);
+
+	wire_read(p, len);
+	if (!frame_is_text((const uint8_t *)p, len))
+		check(FRAME_BAD_TEXT);
+}
+
+static void
+send_heap(const uint8_t *p, size_t len)
+{
+	wire_send(FRAME_HEAP, p, len, "", 0);
+}
+
+static void NORETURN
+suspend(void)
+{
+	is_busy = 1;
+	suspend_write(send_heap);
+	wire_flush();
+	_exit(0);
+}
+
+/* The program waits: take what the parent has for it. */
+static void
+take_frame(void)
+{
+	uint8_t fixed[FRAME_SCRIPT_LEN];
+	struct frame_return r;
+	struct frame_script s;
+	struct frame_header h;
+
+	frame_put_idle(fixed, taken);
+	is_busy = 1;
+	hold_timer();
+	wire_send(FRAME_IDLE, fixed, FRAME_IDLE_LEN, "", 0);
+	wire_flush();
+	check(wire_header(&h));
+	release_timer();
+	end_busy();
+	switch (h.kind) {
+	case FRAME_SUSPEND:
+		suspend();
+	case FRAME_RETURN:
+		wire_read(fixed, FRAME_RETURN_LEN);
+		check(frame_get_return_head(fixed, h.len, &r));
+		read_text(r.json_len);
+		taken++;
+		engine_return(&r);
+		break;
+	case FRAME_SCRIPT:
+		wire_read(fixed, FRAME_SCRIPT_LEN);
+		check(frame_get_script_head(fixed, h.len, &s));
+		read_text(h.len - FRAME_SCRIPT_LEN);
+		taken++;
+		engine_script(&s);
+		break;
+	default:
+		check(FRAME_BAD_KIND);
+	}
+}
+
+static void NORETURN
+converse(void)
+{
+	uint8_t fixed[FRAME_RESULT_LEN];
+	struct engine_end end;
+
+	while (!engine_turn(&end))
+		take_frame();
+	if (!end.is_ok) {
+		if (end.failure.what >= FRAME_ERROR__MAX ||
+			end.failure.message_len > FRAME_MESSAGE_MAX)
+			fail(FRAME_ERROR_INTERNAL, "the prelude failed");
+		end.failure.dropped = vm_state.dropped;
+		finish_error(&end.failure);
+	}
+	is_busy = 1;
+	end.result.dropped = vm_state.dropped;
+	frame_put_result(fixed, &end.result);
+	wire_send(FRAME_RESULT, fixed, FRAME_RESULT_LEN, end.result.json,
+		end.result.json_len);
+	wire_flush();
+	_exit(0);
+}
+
+/* Take the heap of a suspended run; nothing of it runs before it is whole. */
+static void
+resume(void)
+{
+	enum frame_error what;
+	struct frame_header h;
+	bool is_complete = false;
+	const char *why;
+
+	while (!is_complete) {
+		if (wire_header(&h) != FRAME_OK || h.kind != FRAME_HEAP)
+			fail(FRAME_ERROR_HEAP, "the heap is damaged");
+		wire_read(payload, h.len);
+		why = suspend_read(payload, h.len, &is_complete, &what);
+		if (why != NULL)
+			fail(what, why);
+	}
+	engine_connect(&limits);
+}
+
+/* Questions to the checker, each with its own time. */
+static void NORETURN
+answer_checks(void)
+{
+	uint8_t fixed[FRAME_CHECK_LEN];
+	struct frame_check c;
+	struct frame_return r;
+	struct frame_header h;
+
+	for (;;) {
+		set_timer(ITIMER_REAL, 0);
+		check(wire_header(&h));
+		set_timer(ITIMER_REAL, limits.wall_ms);
+		if (h.kind != FRAME_CHECK)
+			check(FRAME_BAD_KIND);
+		wire_read(fixed, sizeof(fixed));
+		check(frame_get_check_head(fixed, h.len, &c));
+		read_text(h.len - sizeof(fixed));
+		memset(&r, 0, sizeof(r));
+		r.number = c.number;
+		r.answer = FRAME_ANSWER_OK;
+		r.json = engine_check(&c, &r.json_len);
+		is_busy = 1;
+		frame_put_return(fixed, &r);
+		wire_send(FRAME_CHECKED, fixed, FRAME_RETURN_LEN, r.json,
+			r.json_len);
+		wire_flush();
+		end_busy();
+		engine_checked(r.json);
+	}
+}
+
 /* On the large stack. */
 static void
 run(void)
 {
-	uint8_t head[FRAME_HEADER_LEN], fixed[FRAME_RUN_LEN];
+	uint8_t fixed[FRAME_RUN_LEN];
 	struct frame_header h;
-	struct engine_end end;
 	enum frame_fault fault;
 	const char *why;
-	char *code;
-	size_t code_len;
 
 	why = image_open(image, &hooks);
 	if (why != NULL)
 		fail(FRAME_ERROR_START, why);
 	seccomp_close_all();
 
-	read_all(head, sizeof(head));
-	fault = frame_get_header(head, FRAME_FROM_PARENT, 1, &h);
+	fault = wire_header(&h);
+	if (fault == FRAME_OK && h.kind != FRAME_RUN &&
+		h.kind != FRAME_RESUME && h.kind != FRAME_CHECKER)
+		fault = FRAME_BAD_KIND;
 	if (fault != FRAME_OK)
 		fail(FRAME_ERROR_START, frame_fault_text(fault));
-	read_all(fixed, sizeof(fixed));
-	fault = frame_get_run(fixed, sizeof(fixed), &limits);
+	wire_read(fixed, sizeof(fixed));
+	fault = frame_get_run_head(fixed, h.len, &limits);
 	if (fault != FRAME_OK)
 		fail(FRAME_ERROR_START, frame_fault_text(fault));
-	code_len = h.len - sizeof(fixed);
 
-	why = engine_limit(limits.heap_bytes, limits.stack_bytes);
+	why = engine_limit(limits.heap_bytes);
+	if (why == NULL && h.kind != FRAME_RESUME)
+		why = engine_prepare(limits.stack_bytes);
 	if (why == NULL)
-		why = seccomp_drop(limits.cpu_ms / 1000 + 2);
+		why = seccomp_drop(h.kind == FRAME_CHECKER
+					   ? CHECKER_CPU_S
+					   : limits.cpu_ms / 1000 + 2);
 	if (why == NULL) {
 		set_timer(ITIMER_REAL, limits.wall_ms);
-		set_timer(ITIMER_PROF, limits.cpu_ms);
+		if (h.kind != FRAME_CHECKER)
+			set_timer(ITIMER_PROF, limits.cpu_ms);
 		why = seccomp_enter();
 	}
 	if (why != NULL)
 		fail(FRAME_ERROR_START, why);
 
-	has_begun = true;
-	code = engine_code(code_len);
-	read_all(code, code_len);
-	if (!frame_is_text((const uint8_t *)code, code_len))
-		fail(FRAME_ERROR_START, frame_fault_text(FRAME_BAD_TEXT));
-	engine_run(code_len, limits.output_bytes, &end);
-
-	if (!end.is_ok) {
-		if (end.failure.what >= FRAME_ERROR__MAX ||
-			end.failure.message_len > FRAME_MESSAGE_MAX)
-			fail(FRAME_ERROR_INTERNAL, "the prelude failed");
-		end.failure.dropped = dropped;
-		finish_error(&end.failure);
+	switch (h.kind) {
+	case FRAME_CHECKER:
+		answer_checks();
+	case FRAME_RESUME:
+		resume();
+		has_begun = true;
+		break;
+	default:
+		read_text(h.len - sizeof(fixed));
+		vm_state.output_bytes = limits.output_bytes;
+		has_begun = true;
+		engine_start(&limits);
 	}
-	is_busy = 1;
-	end.result.dropped = dropped;
-	frame_put_result(fixed, &end.result);
-	send_frame(FRAME_RESULT, fixed, FRAME_RESULT_LEN, end.result.json,
-		end.result.json_len);
-	flush();
-	_exit(0);
+	converse();
 }
 
 static int
@@ -322,10 +478,13 @@ main(int argc, char **argv)
 {
 	char path[4096];
 
-	if (argc == 5 && strcmp(argv[1], "--make-image") == 0) {
+	if (argc == 6 && strcmp(argv[1], "--make-image") == 0) {
+		const struct image_sources from = { .prelude = argv[3],
+			.typescript = argv[4],
+			.checker = argv[5] };
+
 		is_build_step = true;
-		return image_make(argv[2], argv[3], argv[4], &hooks) != 0 ? 1
-									  : 0;
+		return image_make(argv[2], &from, &hooks) != 0 ? 1 : 0;
 	}
 	if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
 		fprintf(stderr, "mcp-sandbox is started by mcp-fcgi\n");

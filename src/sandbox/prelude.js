@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * prelude: what a program finds in the sandbox, and how one is run.  Evaluated
- * once, when the heap image is made; its value is the function `run`, which
- * engine.c calls:
- *	run(code, outputBytes)	start the program; returns a promise
- *	run.end()		its outcome, once no job is pending
+ * once in each realm, most of them when the heap image is made; its value is
+ * the function `run`, which engine.c calls:
+ *	run(code, outputBytes, argsBytes, callsMax, kind, args, ctx)
+ *				start the program; argsBytes 0: no tools
+ *	run.end()		its outcome, once no job is pending; undefined
+ *				while it waits for calls
+ *	run.settle(number, answer, json)
+ *				a call is answered
  *	run.uncaught(error)	its outcome when the engine gave up
  *	run.rejection(...)	a promise was rejected, or handled later
+ * Between realms go numbers and strings only, through engine.c: no object of
+ * one is ever seen by another.
  * What is used after the program has had its turn is taken here first: a
  * program may change every prototype, which must spoil no more than its own
  * result.
@@ -17,26 +23,34 @@
 /* enum frame_error in frame.h */
 const SYNTAX = 0, SCRIPT = 1, MEMORY = 4, STACK = 5;
 
+/* enum frame_answer in frame.h */
+const ANSWER_ERROR = 0, ANSWER_OK = 1, ANSWER_THROW = 2;
+
+/* What runs in this realm; see engine.h */
+const PROGRAM = 0, ROOT_SCRIPT = 1, INNER_SCRIPT = 2;
+
 const MAX_DEPTH = 60;		/* of a result; deeper parts become a text */
 const MAX_LINE = 16384;		/* characters of a console line */
 const MAX_MESSAGE = 4000;	/* characters of an error message */
+const MAX_PATH = 160;		/* characters of a tool's path */
 
-const { check, compile, line, drop, refused } = globalThis;
-const typescript = globalThis.__ts;
-for (const name of ["check", "compile", "line", "drop", "refused", "__ts"])
+const { check, compile, line, drop, refused, call } = globalThis;
+const typescript = globalThis.__ts;	/* not in every realm */
+for (const name of ["check", "compile", "line", "drop", "refused", "call",
+	"__ts"])
 	delete globalThis[name];
 
 const apply = Reflect.apply;
 const uncurry = (f) => (self, ...args) => apply(f, self, args);
 const hasOwn = uncurry(Object.prototype.hasOwnProperty);
-const stringify = JSON.stringify;
+const stringify = JSON.stringify, parseJson = JSON.parse;
 const { keys, getPrototypeOf, defineProperty } = Object;
 const isArray = Array.isArray;
 const isView = ArrayBuffer.isView;
 const functionText = uncurry(Function.prototype.toString);
 const S = String.prototype;
 const slice = uncurry(S.slice), indexOf = uncurry(S.indexOf),
-	split = uncurry(S.split), trim = uncurry(S.trim),
+	split = uncurry(S.split), startsWith = uncurry(S.startsWith),
 	isWellFormed = uncurry(S.isWellFormed),
 	toWellFormed = uncurry(S.toWellFormed),
 	charCodeAt = uncurry(S.charCodeAt);
@@ -45,7 +59,8 @@ const then = uncurry(Promise.prototype.then);
 const mapForEach = uncurry(Map.prototype.forEach);
 const setForEach = uncurry(Set.prototype.forEach);
 const setHas = uncurry(Set.prototype.has), setAdd = uncurry(Set.prototype.add);
-const mapSet = uncurry(Map.prototype.set),
+const mapGet = uncurry(Map.prototype.get),
+	mapSet = uncurry(Map.prototype.set),
 	mapDelete = uncurry(Map.prototype.delete);
 const regexpText = uncurry(RegExp.prototype.toString);
 const regexpExec = RegExp.prototype.exec;
@@ -92,11 +107,14 @@ function cutText(s, max)
  *	bytes (Uint8Array, ArrayBuffer)	{type, base64}
  *	Error				{name, message, ...own, cause}
  *	a reference to an outer object	"[Circular]"
+ * With WHAT, the name of what is written, nothing is left out or changed
+ * silently: what has no JSON is a TypeError.
  */
 class Writer {
-	constructor(budget)
+	constructor(budget, what)
 	{
 		this.left = budget;
+		this.what = what;
 		this.cut = false;
 		this.out = [];
 		this.outer = [];
@@ -108,9 +126,21 @@ class Writer {
 		this.out[this.out.length] = s;
 	}
 
-	string(s)
+	/* Strictly, KEY cannot be written because of WHY. */
+	refuse(key, why)
 	{
+		if (this.what !== undefined)
+			throw new $.TypeError(this.what + (key === "" ||
+				key === undefined ? "" : ": " + stringify(key))
+				+ " " + why);
+	}
+
+	string(s, key)
+	{
+		const raw = s;
 		s = clean(s);
+		if (s !== raw)
+			this.refuse(key, "holds NUL or half a character");
 		let q = stringify(s);
 		const cost = isAscii(q) ? q.length : 3 * q.length;
 		if (cost > this.left && s.length > 64) {
@@ -131,20 +161,27 @@ class Writer {
 	{
 		switch (typeof v) {
 		case "string":
-			this.string(v);
+			this.string(v, key);
 			return true;
 		case "number":
+			if (v - v !== 0)
+				this.refuse(key, "is " + v);
 			this.put(v - v === 0 ? numberText(v) : "null");
 			return true;
 		case "boolean":
 			this.put(v ? "true" : "false");
 			return true;
 		case "bigint":
+			this.refuse(key, "is a BigInt: use Number() or "
+				+ "String()");
 			this.string(str(v));
 			return true;
 		case "object":
 			break;
+		case "undefined":
+			return false;
 		default:
+			this.refuse(key, "is a " + typeof v);
 			return false;
 		}
 		if (v === null) {
@@ -160,22 +197,24 @@ class Writer {
 		const outer = this.outer, depth = outer.length;
 		for (let i = 0; i < depth; i++) {
 			if (outer[i] === v) {
+				this.refuse(key, "refers to what it is in");
 				this.put('"[Circular]"');
 				return true;
 			}
 		}
 		if (depth >= MAX_DEPTH) {
+			this.refuse(key, "is nested too deeply");
 			this.cut = true;
 			this.put('"[deeper levels left out]"');
 			return true;
 		}
 		outer[depth] = v;
-		this.object(v);
+		this.object(v, key);
 		outer.length = depth;
 		return true;
 	}
 
-	object(v)
+	object(v, key)
 	{
 		if (isArray(v))
 			return this.array(v, v.length, (i) => v[i]);
@@ -194,8 +233,10 @@ class Writer {
 			return this.array(v, v.length, (i) => v[i]);
 		if (v instanceof $.Error)
 			return this.error(v);
-		if (v instanceof $.Promise)
+		if (v instanceof $.Promise) {
+			this.refuse(key, "is a promise: await it first");
 			return this.put('"[Promise: await it]"');
+		}
 		if (v instanceof $.RegExp)
 			return this.string(regexpText(v));
 		if (v instanceof $.Number || v instanceof $.String
@@ -498,16 +539,29 @@ function show(v)
 
 let more = true;
 
+function lineOf(args)
+{
+	let s = "";
+	for (let i = 0; i < args.length; i++)
+		s += (i > 0 ? " " : "") + show(args[i]);
+	return cutText(s, MAX_LINE);
+}
+
 function print(level, args)
 {
+	/* A tool's console is not for the program that calls it. */
+	if (state.kind === INNER_SCRIPT) {
+		tell("$log", { level: level === "log" ? "info"
+			: level === "warn" ? "warning" : level,
+			message: lineOf(args) });
+		return;
+	}
 	if (!more) {
 		drop();
 		return;
 	}
-	let s = "[" + level + "] ";
-	for (let i = 0; i < args.length; i++)
-		s += (i > 0 ? " " : "") + show(args[i]);
-	more = line(clean(cutText(s, MAX_LINE)));
+	more = line(clean(cutText("[" + level + "] " + lineOf(args),
+		MAX_LINE)));
 }
 
 const console = {};
@@ -557,26 +611,196 @@ const weakGet = uncurry(WeakMap.prototype.get),
 	weakSet = uncurry(WeakMap.prototype.set);
 const toolPath = (v) => weakGet(toolPaths, v);
 
+/* Calls without an answer: by number {path, resolve, reject, error, plain} */
+const pending = new Map();
+
+/*
+ * Send a call; ERROR was made where the program called, and becomes what the
+ * promise rejects with.  PLAIN: it resolves to the data itself.
+ */
+function send(path, json, error, plain)
+{
+	const number = call(path, json, false);
+	if (number <= 0)
+		return refuseCall(error, number === -1
+			? "too many tool calls: a program has " + state.callsMax
+				+ ". Do more in each of them"
+			: number === -2 ? "the arguments of all calls together "
+				+ "are too large"
+			: number === -3 ? "too many calls wait for an answer. "
+				+ "Await some before making more"
+			: "tools cannot be called any more");
+	state.open++;
+	return new $.Promise((resolve, reject) => mapSet(pending, number,
+		{ __proto__: null, path, resolve, reject, error, plain }));
+}
+
+function refuseCall(error, text)
+{
+	defineProperty(error, "message", { __proto__: null, value: text,
+		writable: true, configurable: true, enumerable: false });
+	return $.Promise.reject(error);
+}
+
+function settle(number, answer, json)
+{
+	const p = mapGet(pending, number);
+	if (p === undefined)
+		return;
+	mapDelete(pending, number);
+	state.open--;
+	let v;
+	try {
+		v = parseJson(json);
+	} catch {
+		answer = ANSWER_THROW;
+		v = { message: "The answer to tools." + p.path
+			+ " is not JSON" };
+	}
+	if (answer === ANSWER_THROW || (p.plain && answer !== ANSWER_OK)) {
+		defineProperty(p.error, "message", { __proto__: null,
+			value: v !== null && typeof v.message === "string"
+				? v.message : "Internal tool error",
+			writable: true, configurable: true,
+			enumerable: false });
+		p.reject(p.error);
+	} else if (p.plain) {
+		p.resolve(v);
+	} else {
+		p.resolve(answer === ANSWER_OK ? { ok: true, data: v }
+			: { ok: false, error: v });
+	}
+}
+
+/* The object ARGS as JSON; WHAT is named in what is thrown. */
+function argsJson(args, what)
+{
+	if (args === undefined || args === null)
+		return "{}";
+	if (typeof args !== "object" || isArray(args))
+		throw new $.TypeError(what + " takes one object: " + what
+			+ "({ name: value })");
+	const w = new Writer(state.argsBytes, what);
+	w.value(args, "");
+	const json = w.text();
+	if (w.cut || json.length > state.argsBytes)
+		throw new $.TypeError(what + ": the arguments are larger than "
+			+ state.argsBytes + " bytes");
+	if (json[0] !== "{")
+		throw new $.TypeError(what + " takes a plain object");
+	return json;
+}
+
+/* What the built-in tools take, checked and completed. */
+const builtins = {
+	__proto__: null,
+	search(args)
+	{
+		const o = args === undefined ? {} : args;
+		if (o === null || typeof o !== "object" || isArray(o))
+			throw new $.TypeError("tools.search takes one object: "
+				+ 'tools.search({ query: "words" })');
+		const { query = "", namespace, limit = 12, offset = 0 } = o;
+		if (typeof query !== "string")
+			throw new $.TypeError("tools.search: query must be a "
+				+ "string");
+		if (namespace !== undefined && typeof namespace !== "string")
+			throw new $.TypeError("tools.search: namespace must be "
+				+ "a string");
+		if (!isCount(limit) || limit === 0)
+			throw new $.TypeError("tools.search: limit must be a "
+				+ "whole number above 0");
+		if (!isCount(offset))
+			throw new $.TypeError("tools.search: offset must be a "
+				+ "whole number, 0 or above");
+		return { query, namespace, limit, offset };
+	},
+	describe(args)
+	{
+		let path = args;
+		if (args !== null && typeof args === "object") {
+			path = args.path;
+			if (args.includeSchemas !== undefined)
+				throw new $.TypeError("tools.describe: "
+					+ "includeSchemas is not known");
+		}
+		if (typeof path === "function")
+			path = toolPath(path);
+		if (typeof path !== "string" || path === "")
+			throw new $.TypeError("tools.describe takes the path "
+				+ 'of a tool: tools.describe({ path: "a.b" })');
+		if (startsWith(path, "tools."))
+			path = slice(path, 6);
+		return { path };
+	},
+};
+builtins["describe.tool"] = builtins.describe;
+
+function isCount(v)
+{
+	return typeof v === "number" && v >= 0 && v <= 0x7fffffff
+		&& v % 1 === 0;
+}
+
+function invoke(path, args)
+{
+	/* Here, so that it knows the line that calls. */
+	const error = new $.Error("");
+	try {
+		if (path === "")
+			return refuseCall(error,
+				"Tool path missing in invocation");
+		const what = "tools." + path;
+		if (state.argsBytes === 0)
+			return refuseCall(error, what + " cannot be called: no "
+				+ "tools are connected.");
+		if (path.length > MAX_PATH || path[0] === "$"
+			|| clean(path) !== path)
+			return refuseCall(error, cutText(what, 80)
+				+ " is not the path of a tool");
+		const builtin = builtins[path];
+		if (builtin !== undefined)
+			return send(path === "search" ? "$search" : "$describe",
+				argsJson(builtin(args), what), error, true);
+		return send(path, argsJson(args, what), error, false);
+	} catch (e) {
+		/* Found too deep in the arguments to know where they are. */
+		return placeOf(e) === null && e instanceof $.TypeError
+			? refuseCall(error, e.message) : $.Promise.reject(e);
+	}
+}
+
+const LIST = "tools cannot be listed: there may be thousands. Find some with "
+	+ 'await tools.search({ query: "words" }), then look at one with '
+	+ "await tools.describe({ path })";
+
 function toolsAt(path)
 {
 	const tool = new $.Proxy(() => {}, {
+		__proto__: null,
 		get(target, key) {
 			if (typeof key !== "string" || key === "then"
-				|| key === "toJSON")
+				|| key === "toJSON" || key === "valueOf")
 				return undefined;
+			if (key === "toString")
+				return () => nameOf(tool);
 			return toolsAt(path === "" ? key : path + "." + key);
 		},
-		apply() {
-			return $.Promise.reject(new $.Error(path === ""
-				? "Tool path missing in invocation"
-				: "tools." + path + " cannot be called: no "
-				+ "tools are connected."));
+		apply(target, self, args) {
+			return invoke(path, args[0]);
 		},
 		set() {
 			throw new $.TypeError("tools cannot be changed");
 		},
+		has() {
+			if (state.argsBytes === 0)
+				return false;
+			throw new $.TypeError(LIST);
+		},
 		ownKeys() {
-			return [];
+			if (state.argsBytes === 0)
+				return [];
+			throw new $.TypeError(LIST);
 		},
 		getOwnPropertyDescriptor() {
 			return undefined;
@@ -586,6 +810,61 @@ function toolsAt(path)
 	return tool;
 }
 define("tools", toolsAt(""));
+
+/* What a script tool gets beside `args` and `tools`. */
+
+const LEVELS = ["debug", "info", "notice", "warning", "error", "critical",
+	"alert", "emergency"];
+
+function tell(path, value)
+{
+	const w = new Writer(MAX_LINE);
+	if (w.value(value, ""))
+		call(path, w.text(), true);
+}
+
+function contextOf(members)
+{
+	const ctx = { ...members };
+	ctx.log = (level, ...args) => {
+		let known = false;
+		for (let i = 0; i < LEVELS.length; i++)
+			known = known || LEVELS[i] === level;
+		if (!known || args.length === 0) {
+			args = [level, ...args];
+			level = "info";
+		}
+		tell("$log", { level, message: lineOf(args) });
+	};
+	ctx.progress = (progress, total, message) => {
+		if (progress !== null && typeof progress === "object")
+			({ progress, total, message } = progress);
+		if (typeof progress !== "number" || progress - progress !== 0)
+			throw new $.TypeError("ctx.progress takes a number: "
+				+ "ctx.progress(done, total, message)");
+		if (message !== undefined)
+			message = str(message);
+		tell("$progress", { progress, total, message });
+	};
+	ctx.elicit = (o) => {
+		const error = new $.Error("");
+		try {
+			if (state.argsBytes === 0)
+				return refuseCall(error, "ctx.elicit: nobody "
+					+ "can be asked here");
+			if (o === null || typeof o !== "object"
+				|| typeof o.message !== "string")
+				throw new $.TypeError("ctx.elicit takes "
+					+ "{ message, requestedSchema }");
+			const { message, requestedSchema } = o;
+			return send("$elicit", argsJson({ message,
+				requestedSchema }, "ctx.elicit"), error, true);
+		} catch (e) {
+			return $.Promise.reject(e);
+		}
+	};
+	return ctx;
+}
 
 /* From text to a function. */
 
@@ -836,6 +1115,8 @@ function prepare(code)
 	if (fenced !== null)
 		source = fenced;
 	let js = null;
+	if (typescript === undefined)
+		return parse(source);
 	if (match(GENERIC_CALL, source) === null) {
 		js = parse(source);
 		if (js.fn !== undefined)
@@ -905,12 +1186,19 @@ function explainSyntax(unit, code)
 
 /* Without a prototype: what a program adds to Object's is not to show here. */
 const state = { __proto__: null, done: false, ok: false, value: undefined,
-	unit: null, failure: undefined, budget: 0,
-	rejected: new Map() };
+	unit: null, failure: undefined, budget: 0, argsBytes: 0, callsMax: 0,
+	kind: PROGRAM, open: 0, rejected: new Map() };
 
-function run(code, budget)
+function run(code, budget, argsBytes, callsMax, kind, args, ctx)
 {
 	state.budget = budget;
+	state.argsBytes = argsBytes;
+	state.callsMax = callsMax;
+	state.kind = kind;
+	if (kind !== PROGRAM) {
+		define("args", parseJson(args));
+		define("ctx", contextOf(parseJson(ctx)));
+	}
 	if (code.startsWith("\ufeff"))
 		code = code.slice(1);
 	if (code.startsWith("#!")) {
@@ -949,11 +1237,48 @@ run.rejection = (promise, reason, isHandled) => {
 		mapSet(state.rejected, promise, reason);
 };
 
+run.settle = settle;
+
 run.end = () => {
+	if (state.failure === undefined && !state.done && state.open > 0)
+		return undefined;
+	const end = ending();
+	return state.kind === INNER_SCRIPT ? scriptEnd(end) : end;
+};
+
+/* What a script tool gives to the call that it is to answer. */
+function scriptEnd(end)
+{
+	if (end.what === MEMORY)
+		return end;
+	if (end.ok && end.cut)
+		end = { ok: 0, text: "The result of the tool is too large" };
+	if (end.ok)
+		return { ok: 1, text: end.has ? end.text : "null" };
+	const error = { __proto__: null, code: "script_error", message:
+		end.what === STACK ? "The tool's calls are nested too deeply"
+		: end.text };
+	if (end.line > 0)
+		error.details = { line: end.line, column: end.column };
+	return { ok: 0, text: stringify(error) };
+}
+
+function ending()
+{
 	if (state.failure !== undefined)
 		return state.failure;
 	mapForEach(state.rejected, (reason) =>
 		print("error", ["Unhandled promise rejection:", reason]));
+	if (state.open > 0) {
+		const paths = [];
+		mapForEach(pending, (p) => {
+			if (paths.length < 5)
+				paths[paths.length] = "tools." + p.path;
+		});
+		print("warn", ["The program ended while " + state.open
+			+ " of its tool calls were under way: "
+			+ join(paths, ", ")]);
+	}
 	if (!state.done)
 		return { ok: 0, what: SCRIPT, line: 0, column: 0, text:
 			"The program waits for a promise that nothing will "
@@ -966,7 +1291,7 @@ run.end = () => {
 	} catch (e) {
 		return scriptFailure(e);
 	}
-};
+}
 
 /* E came out of the program although errors do not: the engine's own. */
 run.uncaught = (e) => scriptFailure(e);

@@ -44,6 +44,12 @@ rt_set_limit(uint32_t pages)
 	limit_pages = pages;
 }
 
+uint32_t
+rt_limit(void)
+{
+	return limit_pages;
+}
+
 bool
 rt_has_refused(void)
 {

@@ -15,6 +15,8 @@ void rt_init(void (*on_trap)(const char *message));
 /* Memory never exceeds PAGES of 64 KiB; the caller makes them accessible. */
 void rt_set_limit(uint32_t pages);
 
+uint32_t rt_limit(void);
+
 /* Was the engine ever refused memory? */
 bool rt_has_refused(void);
 

@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include <seccomp.h>
 #include <signal.h>
@@ -86,6 +87,9 @@ seccomp_enter(void)
 	const struct scmp_arg_cmp is_fd = {
 		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = FRAME_FD
 	};
+	const struct scmp_arg_cmp is_real = {
+		.arg = 0, .op = SCMP_CMP_EQ, .datum_a = ITIMER_REAL
+	};
 	scmp_filter_ctx c = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	const char *why = NULL;
 
@@ -98,6 +102,10 @@ seccomp_enter(void)
 		if (seccomp_rule_add(c, SCMP_ACT_ALLOW, on_fd[i], 1, is_fd) !=
 			0)
 			why = "seccomp_rule_add failed";
+	/* The parent's clock stands behind this one. */
+	if (why == NULL && seccomp_rule_add(c, SCMP_ACT_ALLOW,
+				   SCMP_SYS(setitimer), 1, is_real) != 0)
+		why = "seccomp_rule_add failed";
 	if (why == NULL && seccomp_load(c) != 0)
 		why = "this kernel has no seccomp filters";
 	/* Not released: the process has one, and free() is not of use now. */

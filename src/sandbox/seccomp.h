@@ -18,7 +18,8 @@ MUST_CHECK const char *seccomp_drop(unsigned cpu_s);
 
 /*
  * From now on only: read and write on FRAME_FD, exit, the clocks, random
- * bytes, return from a signal.  Anything else kills the process.  Returns
+ * bytes, the timer of real time (it stands still while a program waits),
+ * return from a signal.  Anything else kills the process.  Returns
  * NULL, or a literal that says what failed.
  */
 MUST_CHECK const char *seccomp_enter(void);

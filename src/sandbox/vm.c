@@ -8,7 +8,8 @@
 #include "sandbox/rt.h"
 
 Z_quickjs_instance_t vm_q;
-struct vm_state vm_state;
+struct frame_state vm_state;
+int64_t vm_clock_shift_ns;
 const struct engine_hooks *vm_hooks;
 bool vm_is_making;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * vm: the instance of the generated engine and the way into its memory; for
- * engine.c, image.c and imports.c.
+ * engine.c, image.c, imports.c, realm.c and heap.c.
  *
- * One engine a process.  Its whole state is its linear memory and struct
- * vm_state, because no WebAssembly frame is on the stack between two calls:
- * that is what an image is, and what a suspended run will be.
+ * One engine a process.  Its whole state is its linear memory and vm_state,
+ * because no WebAssembly frame is on the stack between two calls: that is what
+ * an image is, and what a suspended run is.
  *
  * Values of the engine and addresses in its memory are both uint32_t here.
  */
@@ -19,18 +19,11 @@
 /* The engine's stack, by its linker; half is kept for the engine itself. */
 #define VM_STACK (1u << 20)
 
-/* Everything outside of linear memory that a program's state consists of. */
-struct vm_state {
-	uint32_t pages; /* of VM_PAGE */
-	uint32_t stack_pointer;
-	uint32_t runtime;
-	uint32_t context;
-	uint32_t run;	 /* the prelude's function that runs a program */
-	uint32_t random; /* where Math.random keeps its 8 bytes */
-};
-
 extern Z_quickjs_instance_t vm_q;
-extern struct vm_state vm_state;
+/* Everything outside of linear memory that a program's state consists of. */
+extern struct frame_state vm_state;
+/* What the image's clock was moved on by, see heap.c. */
+extern int64_t vm_clock_shift_ns;
 extern const struct engine_hooks *vm_hooks;
 /* The image is being made: no clock, no randomness. */
 extern bool vm_is_making;

@@ -911,7 +911,7 @@ test_image(void **state UNUSED)
 {
 	struct sandbox_limits l = limits();
 	char name[] = "/tmp/test-sandbox-XXXXXX";
-	char id[64] = "MCPHEAP1";
+	char id[16384] = "MCPHEAP2";
 	struct sandbox_result *r;
 	int fd;
 
@@ -1252,12 +1252,15 @@ test_hostile_parent(void **state UNUSED)
 	} bad[] = {
 		{ 0, FRAME_RUN, 1, 0, 1, "length out of bounds" },
 		{ 0xffffffff, FRAME_RUN, 1, 0, 1, "length out of bounds" },
-		{ 52, FRAME_RESULT, 1, 0, 1, "unexpected kind of frame" },
-		{ 52, FRAME_RUN, 2, 0, 1, "wrong frame number" },
-		{ 52, FRAME_RUN, 1, 0, 9, "protocol version not known" },
-		{ 52, FRAME_RUN, 1, 36, 9, "reserved field is not zero" },
-		{ 52, FRAME_RUN, 1, 23, 9, "field out of range" },
-		{ 52, FRAME_RUN, 1, 50, 0, "text is not UTF-8" },
+		{ 68, FRAME_RESULT, 1, 0, 1, "unexpected kind of frame" },
+		{ 68, FRAME_RUN, 2, 0, 1, "wrong frame number" },
+		{ 68, FRAME_RUN, 1, 0, 9, "protocol version not known" },
+		{ 68, FRAME_RUN, 1, 48, 9, "field out of range" },
+		{ 68, FRAME_RUN, 1, 52, 9, "length out of bounds" },
+		{ 68, FRAME_RETURN, 1, 0, 2, "unexpected kind of frame" },
+		{ 0, FRAME_SUSPEND, 1, 0, 2, "unexpected kind of frame" },
+		{ 68, FRAME_RUN, 1, 23, 9, "field out of range" },
+		{ 68, FRAME_RUN, 1, 66, 0, "text is not UTF-8" },
 	};
 	const struct frame_run request = { .wall_ms = 1000,
 		.cpu_ms = 1000,
