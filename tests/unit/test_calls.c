@@ -11,12 +11,14 @@
 
 #include <poll.h>
 #include <setjmp.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/err.h"
+#include "run/heap.h"
+#include "sandbox/frame.h"
 
 static const char *program;
 static struct arena *arena;
@@ -234,8 +236,8 @@ static const struct row rows[] = {
 		"{\"ok\":true,\"data\":{\"b\":1}}" },
 
 	/* what cannot be an argument */
-	{ "text", "tools.t.echo('x')", NULL,
-		"tools.t.echo takes one object", 1 },
+	{ "text", "tools.t.echo('x')", NULL, "tools.t.echo takes one object",
+		1 },
 	{ "array", "\ntools.t.echo([1])", NULL, "takes one object", 2 },
 	{ "circle", "const a = {}; a.self = a; return tools.t.echo({ a })",
 		NULL, "\"self\" refers to what it is in", 1 },
@@ -269,8 +271,8 @@ static const struct row rows[] = {
 	{ "then", "typeof tools.then + typeof tools.a.then", NULL },
 	{ "symbols", "String(tools[Symbol.iterator])", "\"undefined\"" },
 	{ "as text", "`${tools.a.b}` + tools", "\"[tools.a.b][tools]\"" },
-	{ "Object.keys", "\nObject.keys(tools)", NULL,
-		"tools cannot be listed", 2 },
+	{ "Object.keys", "\nObject.keys(tools)", NULL, "tools cannot be listed",
+		2 },
 	{ "for in", "for (const k in tools.a) ;", NULL, "tools.search", 1 },
 	{ "in", "'a' in tools", NULL, "tools cannot be listed", 1 },
 	{ "spread", "({ ...tools })", NULL, "tools cannot be listed", 1 },
@@ -301,8 +303,7 @@ static const struct row rows[] = {
 		"tools.search: limit must be", 1 },
 	{ "search offset", "\ntools.search({ offset: -1 })", NULL,
 		"tools.search: offset must be", 2 },
-	{ "describe", "tools.describe({ path: 'a.b' })",
-		"{\"path\":\"a.b\"}" },
+	{ "describe", "tools.describe({ path: 'a.b' })", "{\"path\":\"a.b\"}" },
 	{ "describe by name", "tools.describe('tools.a.b')",
 		"{\"path\":\"a.b\"}" },
 	{ "describe a tool", "tools.describe({ path: tools.a.b })",
@@ -379,13 +380,13 @@ test_row(void **state)
 static void
 test_order(void **state UNUSED)
 {
-	struct sandbox *sb = start(
-		"console.log('a');"
-		"const p = [1, 2, 3].map(n => tools.t.wait({ n }));"
-		"console.log('b');"
-		"const first = (await Promise.race(p)).data;"
-		"const all = (await Promise.all(p)).map(x => x.data);"
-		"return { first, all }");
+	struct sandbox *sb =
+		start("console.log('a');"
+		      "const p = [1, 2, 3].map(n => tools.t.wait({ n }));"
+		      "console.log('b');"
+		      "const first = (await Promise.race(p)).data;"
+		      "const all = (await Promise.all(p)).map(x => x.data);"
+		      "return { first, all }");
 	struct err e = { 0 };
 
 	for (uint32_t i = 1; i <= 3; i++) {
@@ -433,8 +434,7 @@ test_clock_stands_still(void **state UNUSED)
 	limits.wall_ms = 400;
 	sb = start("await tools.t.wait(); await tools.t.wait(); for (;;) ;");
 	for (uint32_t i = 1; i <= 2; i++) {
-		assert_int_equal(
-			expect(sb, SANDBOX_EVENT_CALL).call.number, i);
+		assert_int_equal(expect(sb, SANDBOX_EVENT_CALL).call.number, i);
 		expect(sb, SANDBOX_EVENT_IDLE);
 		poll(NULL, 0, 700);
 		ok(sb, i, "1");
@@ -498,8 +498,8 @@ test_returns_are_bounded(void **state UNUSED)
 	limits.returns_bytes = 100000;
 	sb = start("return await tools.t.a()");
 	expect(sb, SANDBOX_EVENT_CALL);
-	assert_int_equal(sandbox_return(sb, 1, SANDBOX_ANSWER_OK, big,
-				 sizeof(big), &e),
+	assert_int_equal(
+		sandbox_return(sb, 1, SANDBOX_ANSWER_OK, big, sizeof(big), &e),
 		-1);
 	assert_int_equal(e.kind, ERR_LIMIT);
 	answer(sb, 1, SANDBOX_ANSWER_ERROR, "{\"code\":\"too_large\"}");
@@ -538,6 +538,557 @@ test_closed_while_it_waits(void **state UNUSED)
 	sandbox_close(start("for (;;) ;"));
 }
 
+/* Suspension. */
+
+static struct sandbox *
+resume(const void *heap, size_t len)
+{
+	const struct sandbox_program p = { .heap = heap, .heap_len = len };
+	struct sandbox *sb = NULL;
+	struct err e = { 0 };
+
+	if (sandbox_start(&limits, &p, arena, &sb, &e) != 0)
+		fail_msg("not resumed: %s", e.detail);
+	return sb;
+}
+
+/* The heap of SB, which is idle and gone then. */
+static struct sandbox_heap
+suspend(struct sandbox *sb)
+{
+	struct sandbox_heap heap;
+	struct err e = { 0 };
+
+	if (sandbox_suspend(sb, &e) != 0)
+		fail_msg("not suspended: %s", e.detail);
+	heap = expect(sb, SANDBOX_EVENT_HEAP).heap;
+	heap.data = arena_memdup(arena, heap.data, heap.len);
+	sandbox_close(sb);
+	return heap;
+}
+
+/* Calls until it is idle; their number. */
+static uint32_t
+calls_until_idle(struct sandbox *sb)
+{
+	for (uint32_t n = 0;; n++) {
+		struct sandbox_event ev = next(sb);
+
+		if (ev.kind == SANDBOX_EVENT_IDLE)
+			return n;
+		if (ev.kind == SANDBOX_EVENT_END)
+			fail_msg("%s: %s (%s)",
+				sandbox_status_name(ev.result->status),
+				ev.result->message, ev.result->detail);
+		assert_int_equal(ev.kind, SANDBOX_EVENT_CALL);
+	}
+}
+
+/*
+ * Each of these makes calls to t.wait that are answered with their number,
+ * and must give the same, suspended at every single wait or never.
+ */
+static const struct row programs[] = {
+	{ "one call", "return (await tools.t.wait()).data + 1", "2" },
+	{ "generator, Map, closures",
+		"function* count() { let i = 0; while (true) yield i++ }"
+		"const g = count(), m = new Map(), fs = [];"
+		"for (let i = 0; i < 3; i++) {"
+		"  m.set({ i }, g.next().value);"
+		"  fs.push(() => i * 10);"
+		"  m.set('r' + i, (await tools.t.wait({ i })).data);"
+		"}"
+		"return [[...m.values()], fs.map(f => f()), g.next().value,"
+		" [...m.keys()].map(k => typeof k == 'string' ? k : k.i)]",
+		"[[0,1,1,2,2,3],[0,10,20],3,[0,\"r0\",1,\"r1\",2,\"r2\"]]" },
+	{ "10,000 objects",
+		"const a = Array.from({ length: 10000 }, (x, i) => "
+		"({ i, s: 'n' + i, d: new Date(i) }));"
+		"await tools.t.wait();"
+		"return a.reduce((s, o) => s + o.i + o.s.length + "
+		"o.d.getTime(), 0) + a[9999].s",
+		"\"100038890n9999\"" },
+	{ "20,000 live objects",
+		"let list = null;"
+		"for (let i = 0; i < 20000; i++) list = { next: list, i };"
+		"const s = new Set(); for (let p = list; p; p = p.next) "
+		"if (p.i % 1000 == 0) s.add(p);"
+		"await tools.t.wait();"
+		"let n = 0, t = 0; for (let p = list; p; p = p.next) "
+		"{ n++; if (s.has(p)) t += p.i }"
+		"return [n, t]",
+		"[20000,190000]" },
+	{ "several pending",
+		"const order = [];"
+		"const all = Promise.all([1, 2, 3].map(async n => {"
+		"  const a = await tools.t.wait({ n });"
+		"  order.push(n); const b = await tools.t.wait({ n });"
+		"  return a.data + '/' + b.data }));"
+		"return { all: await all, order }",
+		"{\"all\":[\"1/4\",\"2/5\",\"3/6\"],\"order\":[1,2,3]}" },
+	{ "TypeScript",
+		"interface P { x: number }\n"
+		"class A<T> { constructor(private v: T) {}"
+		"  async get(): Promise<T> { await tools.t.wait(); "
+		"return this.v } }\n"
+		"const p: P = await new A<P>({ x: 4 }).get()\n"
+		"enum Color { Red = 2 }\n"
+		"return p.x + Color.Red",
+		"6" },
+	{ "line numbers of TypeScript",
+		"interface P { x: number }\n\n"
+		"const f = async (p: P) => {\n"
+		"  await tools.t.wait()\n"
+		"  try { (null as any).x } catch (e) { console.log(e); "
+		"return 'caught' }\n"
+		"}\nreturn await f({ x: 1 })",
+		"\"caught\"", NULL, 0,
+		"[log] TypeError: cannot read property 'x' of null "
+		"(line 5, column 9)" },
+	{ "async generator",
+		"async function* g() { for (let i = 0; i < 3; i++) "
+		"yield (await tools.t.wait()).data }"
+		"const r = []; for await (const x of g()) r.push(x); return r",
+		"[1,2,3]" },
+	{ "try and finally",
+		"let s = ''; try { try { await tools.t.wait(); throw 1 } "
+		"finally { s += (await tools.t.wait()).data } } "
+		"catch (e) { s += e } return s",
+		"\"21\"" },
+	{ "symbols, proxies, typed arrays",
+		"const k = Symbol('k'), u = new Uint8Array([1, 2, 3]),"
+		" w = new WeakMap(), o = { [k]: 5 };"
+		"w.set(o, u); const p = new Proxy(o, { get: (t, n) => "
+		"n === k ? t[n] * 2 : 7 });"
+		"await tools.t.wait();"
+		"return [p[k], p.x, w.get(o)[2], Symbol.for('a') === "
+		"Symbol.for('a'), 2n ** 70n, /a(b)/.exec('xab')[1]]",
+		"[10,7,3,true,\"1180591620717411303424\",\"b\"]" },
+	{ "a megabyte of text",
+		"const s = 'abcdefghij'.repeat(100000); await tools.t.wait();"
+		"return [s.length, s.slice(-3), (s + 'k').length]",
+		"[1000000,\"hij\",1000001]" },
+	{ "after collections",
+		"let keep = [];"
+		"for (let i = 0; i < 300000; i++) "
+		"{ const o = { i }; o.o = o; if (i % 1000 == 0) keep.push(o) }"
+		"await tools.t.wait(); for (let i = 0; i < 300000; i++) "
+		"{ const o = { i }; o.o = o }"
+		"await tools.t.wait();"
+		"return keep.every((o, i) => o.o === o && o.i === i * 1000)",
+		"true" },
+};
+
+static void
+test_suspended(void **state)
+{
+	const struct row *row = *state;
+
+	/* never, at each wait, and at each wait twice */
+	for (int how = 0; how < 3; how++) {
+		struct sandbox *sb = start(row->code);
+		const struct sandbox_result *r = NULL;
+		const char *log = NULL;
+		uint32_t made = 0, done = 0;
+		struct sandbox_heap heap;
+
+		while (r == NULL) {
+			struct sandbox_event ev = next(sb);
+
+			if (ev.kind == SANDBOX_EVENT_CALL) {
+				assert_int_equal(ev.call.number, ++made);
+				continue;
+			}
+			if (ev.kind == SANDBOX_EVENT_END) {
+				r = ev.result;
+				break;
+			}
+			assert_int_equal(ev.kind, SANDBOX_EVENT_IDLE);
+			for (int i = 0; i < how; i++) {
+				heap = suspend(sb);
+				sb = resume(heap.data, heap.len);
+				if (i + 1 < how)
+					expect(sb, SANDBOX_EVENT_IDLE);
+			}
+			/* the last one is answered before it can be idle */
+			for (; done < made; done++)
+				ok(sb, done + 1,
+					arena_printf(
+						arena, "%" PRIu32, done + 1));
+		}
+		if (r->status != SANDBOX_COMPLETED)
+			fail_msg("%d: %s: %s (%s)", how,
+				sandbox_status_name(r->status), r->message,
+				r->detail);
+		assert_string_equal(r->json, row->json);
+		if (row->log != NULL) {
+			log = r->log_count > 0 ? r->logs[0] : "none";
+			assert_string_equal(log, row->log);
+		}
+		sandbox_close(sb);
+	}
+}
+
+static void
+test_suspended_numbers(void **state UNUSED)
+{
+	struct sandbox *sb =
+		start("console.log('one');"
+		      "const a = tools.t.a(), b = tools.t.b();"
+		      "const r = [(await b).data, (await tools.t.c()).data];"
+		      "console.log('two');"
+		      "for (let i = 0; i < 3000; i++) console.log(i);"
+		      "return [...r, (await a).data, Math.random() != "
+		      "Math.random()]");
+	struct sandbox_event ev;
+	struct sandbox_heap heap;
+	const struct sandbox_result *r;
+	struct err e = { 0 };
+
+	limits.log_lines = 100;
+	assert_int_equal(calls_until_idle(sb), 2);
+	assert_int_equal(sandbox_suspend(sb, &e), 0);
+	/* too late for answers, and for another */
+	assert_int_equal(
+		sandbox_return(sb, 1, SANDBOX_ANSWER_OK, "1", 1, &e), -1);
+	assert_int_equal(e.kind, ERR_CONFLICT);
+	assert_int_equal(sandbox_suspend(sb, &e), -1);
+	ev = expect(sb, SANDBOX_EVENT_HEAP);
+	assert_int_equal(ev.result->status, SANDBOX_SUSPENDED);
+	assert_int_equal(ev.result->log_count, 1);
+	assert_string_equal(ev.result->logs[0], "[log] one");
+	assert_int_equal(strlen(ev.heap.engine), 64);
+	assert_int_equal(next(sb).kind, SANDBOX_EVENT_HEAP);
+	heap = ev.heap;
+	heap.data = arena_memdup(arena, heap.data, heap.len);
+	sandbox_close(sb);
+
+	sb = resume(heap.data, heap.len);
+	assert_int_equal(
+		sandbox_return(sb, 3, SANDBOX_ANSWER_OK, "1", 1, &e), -1);
+	assert_int_equal(e.kind, ERR_INVALID);
+	ok(sb, 2, "\"b\"");
+	ev = expect(sb, SANDBOX_EVENT_CALL);
+	assert_int_equal(ev.call.number, 3);
+	assert_string_equal(ev.call.path, "t.c");
+	ok(sb, 3, "\"c\"");
+	expect(sb, SANDBOX_EVENT_IDLE);
+	ok(sb, 1, "\"a\"");
+	r = end(sb);
+	assert_string_equal(r->json, "[\"b\",\"c\",\"a\",true]");
+	/* one line was before: the limit is the run's */
+	assert_int_equal(r->log_count, 99 + 1);
+	assert_string_equal(r->logs[0], "[log] two");
+	assert_int_equal(r->dropped, 3002 - 100);
+	sandbox_close(sb);
+}
+
+/* From the same heap: a run is never resumed twice, but it could be. */
+static void
+test_suspended_clock(void **state UNUSED)
+{
+	struct sandbox *sb =
+		start("const t = performance.now(), d = Date.now();"
+		      "const r = Math.random(); await tools.t.a();"
+		      "return [performance.now() - t, Date.now() - d, r, "
+		      "Math.random()]");
+	struct sandbox_heap heap;
+	double ran, passed, a, b;
+
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	poll(NULL, 0, 100);
+	sb = resume(heap.data, heap.len);
+	ok(sb, 1, "1");
+	if (sscanf(end(sb)->json, "[%lf,%lf,%lf,%lf]", &ran, &passed, &a, &b) !=
+		4)
+		fail_msg("%s", end(sb)->json);
+	assert_true(ran >= 99 && ran < 5000);
+	assert_true(passed >= 99 && passed < 5000);
+	assert_true(a != b);
+	sandbox_close(sb);
+}
+
+static void
+expect_refused(const void *heap, size_t len, enum sandbox_status status)
+{
+	struct sandbox *sb = resume(heap, len);
+	const struct sandbox_result *r = end(sb);
+
+	if (r->status != status)
+		fail_msg("%s: %s", sandbox_status_name(r->status), r->detail);
+	if (status != SANDBOX_MEMORY)
+		assert_false(r->has_started);
+	assert_non_null(r->message);
+	sandbox_close(sb);
+}
+
+static void
+test_damaged_heaps(void **state UNUSED)
+{
+	struct sandbox *sb = start("return (await tools.t.a()).data");
+	struct sandbox_heap heap;
+	uint8_t *copy;
+
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	expect_refused("", 0, SANDBOX_BAD_HEAP);
+	expect_refused("no heap at all", 14, SANDBOX_BAD_HEAP);
+	for (size_t len = 1; len < heap.len; len += heap.len / 40 + 1)
+		expect_refused(heap.data, len, SANDBOX_BAD_HEAP);
+	expect_refused(heap.data, heap.len - 1, SANDBOX_BAD_HEAP);
+	copy = (uint8_t *)arena_memdup(arena, heap.data, heap.len);
+	for (size_t i = 0; i < heap.len; i += heap.len / 40 + 1) {
+		struct sandbox_event ev;
+
+		copy[i] ^= 0x10;
+		sb = resume(copy, heap.len);
+		ev = next(sb);
+		copy[i] ^= 0x10;
+		/* A zero may be copied from elsewhere: the same heap. */
+		if (ev.kind == SANDBOX_EVENT_IDLE) {
+			ok(sb, 1, "7");
+			assert_string_equal(end(sb)->json, "7");
+		} else {
+			assert_int_equal(ev.kind, SANDBOX_EVENT_END);
+			assert_int_equal(ev.result->status, SANDBOX_BAD_HEAP);
+			assert_false(ev.result->has_started);
+		}
+		sandbox_close(sb);
+	}
+	sb = resume(copy, heap.len);
+	ok(sb, 1, "7");
+	assert_string_equal(end(sb)->json, "7");
+	sandbox_close(sb);
+}
+
+/*
+ * Heaps that are made with the right check sums: what a parent could be made
+ * to say by whoever has its key.
+ */
+struct forged {
+	struct heap *heap;
+	size_t change_at; /* byte of payload CHANGE_PART */
+	uint8_t change;
+	enum frame_part part;
+	bool is_twice; /* the payload comes twice */
+	bool is_left_out;
+};
+
+static bool
+forge(void *arg, const uint8_t *p, size_t len)
+{
+	static uint8_t copy[FRAME_HEAP_MAX];
+	struct forged *f = arg;
+
+	memcpy(copy, p, len);
+	if (p[0] == f->part) {
+		if (f->is_left_out)
+			return true;
+		if (f->change_at < len)
+			copy[f->change_at] ^= f->change;
+		if (f->is_twice && heap_add(f->heap, copy, len) != 0)
+			return false;
+	}
+	return heap_add(f->heap, copy, len) == 0;
+}
+
+static void
+test_forged_heaps(void **state UNUSED)
+{
+	static const struct {
+		enum frame_part part;
+		size_t at;
+		uint8_t change;
+		bool is_twice, is_left_out;
+		enum sandbox_status status;
+	} bad[] = {
+		{ FRAME_PART_STATE, 4, 1, false, false, SANDBOX_OTHER_BUILD },
+		{ FRAME_PART_STATE, 35, 1, false, false, SANDBOX_OTHER_BUILD },
+		/* pages of memory, stack pointer, runtime */
+		{ FRAME_PART_STATE, 37, 16, false, false, SANDBOX_MEMORY },
+		{ FRAME_PART_STATE, 38, 2, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_STATE, 36, 1 << 5, false, false,
+			SANDBOX_BAD_HEAP },
+		{ FRAME_PART_STATE, 40, 1, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_STATE, 44, 1, false, false, SANDBOX_BAD_HEAP },
+		/* the program's context, a spare one's */
+		{ FRAME_PART_STATE, 96, 8, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_STATE, 96 + 16 + 3, 0xff, false, false,
+			SANDBOX_BAD_HEAP },
+		{ FRAME_PART_STATE, 0, 0, true, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_STATE, 0, 0, false, true, SANDBOX_BAD_HEAP },
+		/* a page far away, and one that comes again */
+		{ FRAME_PART_PAGES, 9, 0x40, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_PAGES, 10, 0x08, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_PAGES, 0, 0, true, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_PAGES, 0, 0, false, true, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_PAGES, 4, 1, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_END, 4, 1, false, false, SANDBOX_BAD_HEAP },
+		{ FRAME_PART_END, 0, 3, false, false, SANDBOX_BAD_HEAP },
+		/* without an end the parent has nothing more to send */
+	};
+	struct sandbox *sb = start("return (await tools.t.a()).data");
+	struct sandbox_heap heap;
+
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	for (size_t i = 0; i < NELEM(bad); i++) {
+		struct forged f = { .heap = heap_new(64 << 20),
+			.change_at = bad[i].change != 0 ? bad[i].at : SIZE_MAX,
+			.change = bad[i].change,
+			.part = bad[i].part,
+			.is_twice = bad[i].is_twice,
+			.is_left_out = bad[i].is_left_out };
+		const void *data;
+		size_t len, raw_len;
+
+		assert_null(
+			heap_read(heap.data, heap.len, 64 << 20, forge, &f));
+		assert_int_equal(heap_end(f.heap), 0);
+		data = heap_data(f.heap, &len, &raw_len);
+		expect_refused(data, len, bad[i].status);
+		heap_free(f.heap);
+	}
+}
+
+static void
+test_big_heap(void **state UNUSED)
+{
+	struct sandbox *sb;
+	const struct sandbox_result *r;
+	struct sandbox_heap heap;
+	struct err e = { 0 };
+
+	limits.kept_bytes = 200000;
+	sb = start("const a = []; for (let i = 0; i < 100000; i++) "
+		   "a.push(Math.random()); await tools.t.a(); return a.length");
+	calls_until_idle(sb);
+	assert_int_equal(sandbox_suspend(sb, &e), 0);
+	r = end(sb);
+	assert_int_equal(r->status, SANDBOX_BIG_HEAP);
+	assert_non_null(strstr(r->message, "195 KiB"));
+	sandbox_close(sb);
+
+	/* within the limits of the first, beyond those of the second */
+	limits.kept_bytes = 64 << 20;
+	sb = start("const a = []; for (let i = 0; i < 1000000; i++) "
+		   "a.push(Math.random()); await tools.t.a(); return a.length");
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	limits.heap_bytes = 1 << 20;
+	expect_refused(heap.data, heap.len, SANDBOX_MEMORY);
+	limits.heap_bytes = 64 << 20;
+	sb = resume(heap.data, heap.len);
+	ok(sb, 1, "1");
+	assert_string_equal(end(sb)->json, "1000000");
+	sandbox_close(sb);
+}
+
+/* Limits hold on after a suspension. */
+static void
+test_suspended_limits(void **state UNUSED)
+{
+	struct sandbox *sb;
+	struct sandbox_heap heap;
+	const struct sandbox_result *r;
+
+	limits.calls_max = 3;
+	sb = start("await tools.t.a(); for (;;) await tools.t.echo()");
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	sb = resume(heap.data, heap.len);
+	ok(sb, 1, "1");
+	r = serve_to_end(sb);
+	assert_non_null(strstr(r->message, "too many tool calls"));
+	sandbox_close(sb);
+
+	limits.calls_max = 100;
+	sb = start("await tools.t.a(); const a = []; for (;;) "
+		   "a.push(new Array(1000).fill(1))");
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	sb = resume(heap.data, heap.len);
+	ok(sb, 1, "1");
+	assert_int_equal(end(sb)->status, SANDBOX_MEMORY);
+	sandbox_close(sb);
+
+	sb = start("await tools.t.a(); const f = () => f() + 1; return f()");
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	sb = resume(heap.data, heap.len);
+	ok(sb, 1, "1");
+	assert_int_equal(end(sb)->status, SANDBOX_STACK);
+	sandbox_close(sb);
+
+	limits.wall_ms = 300;
+	sb = start("await tools.t.a(); for (;;) ;");
+	calls_until_idle(sb);
+	heap = suspend(sb);
+	sb = resume(heap.data, heap.len);
+	ok(sb, 1, "1");
+	assert_int_equal(end(sb)->status, SANDBOX_TIMED_OUT);
+	sandbox_close(sb);
+}
+
+static int64_t
+now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+/* Figures; they fail only where something is very wrong. */
+static void
+test_figures(void **state UNUSED)
+{
+	static const char code[] =
+		"const r = []; for (let i = 0; i < 20; i++) "
+		"r.push((await tools.t.number()).data); await tools.t.a();"
+		"return r.length";
+	int64_t best_suspend = INT64_MAX, best_resume = INT64_MAX, t, calls;
+	struct sandbox_heap heap = { 0 };
+	struct sandbox *sb;
+
+	sb = start("for (let i = 0; i < 200; i++) await tools.t.number()");
+	t = now_us();
+	serve_to_end(sb);
+	calls = (now_us() - t) / 200;
+	sandbox_close(sb);
+	for (int i = 0; i < 20; i++) {
+		sb = start(code);
+		for (int n = 0; n < 20;) {
+			struct sandbox_event ev = next(sb);
+
+			if (ev.kind != SANDBOX_EVENT_CALL)
+				continue;
+			serve(sb, &ev.call);
+			n++;
+		}
+		while (calls_until_idle(sb) == 0)
+			;
+		t = now_us();
+		heap = suspend(sb);
+		if (now_us() - t < best_suspend)
+			best_suspend = now_us() - t;
+		t = now_us();
+		sb = resume(heap.data, heap.len);
+		expect(sb, SANDBOX_EVENT_IDLE);
+		if (now_us() - t < best_resume)
+			best_resume = now_us() - t;
+		sandbox_close(sb);
+	}
+	print_message("call %d us, suspend %d us, resume %d us, %zu bytes "
+		      "(%zu before)\n",
+		(int)calls, (int)best_suspend, (int)best_resume, heap.len,
+		heap.raw_len);
+	assert_true(calls < 3000);
+	assert_true(heap.len < 150000);
+	assert_true(best_suspend < 300000 && best_resume < 300000);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -550,8 +1101,15 @@ main(void)
 		TEST(test_returns_are_bounded),
 		TEST(test_no_tools),
 		TEST(test_closed_while_it_waits),
+		TEST(test_suspended_numbers),
+		TEST(test_suspended_clock),
+		TEST(test_suspended_limits),
+		TEST(test_damaged_heaps),
+		TEST(test_forged_heaps),
+		TEST(test_big_heap),
+		TEST(test_figures),
 	};
-	struct CMUnitTest tests[NELEM(rows) + NELEM(plain)];
+	struct CMUnitTest tests[NELEM(rows) + NELEM(programs) + NELEM(plain)];
 	size_t n = 0;
 
 	program = getenv("MCP_SANDBOX");
@@ -562,6 +1120,10 @@ main(void)
 	for (size_t i = 0; i < NELEM(rows); i++)
 		tests[n++] = (struct CMUnitTest){ rows[i].name, test_row,
 			set_up, tear_down, (void *)&rows[i] };
+	for (size_t i = 0; i < NELEM(programs); i++)
+		tests[n++] =
+			(struct CMUnitTest){ programs[i].name, test_suspended,
+				set_up, tear_down, (void *)&programs[i] };
 	for (size_t i = 0; i < NELEM(plain); i++)
 		tests[n++] = plain[i];
 	return _cmocka_run_group_tests("calls", tests, n, NULL, NULL);
