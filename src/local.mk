@@ -65,6 +65,12 @@ libmcp_a_SOURCES = \
 	src/rpc/msg.c src/rpc/msg.h \
 	src/rpc/reply.c src/rpc/reply.h \
 	src/run/call.c src/run/call.h \
+	src/run/builtin.c src/run/builtin.h \
+	src/run/dispatch.c src/run/dispatch.h \
+	src/run/engine.c src/run/engine.h \
+	src/run/loop.c src/run/loop.h \
+	src/run/policy.c src/run/policy.h \
+	src/run/vault.c src/run/vault.h \
 	src/run/render.c src/run/render.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
@@ -75,7 +81,9 @@ libmcp_a_SOURCES = \
 	src/run/sqlimport.c src/run/sqlimport.h \
 	src/run/tool_sql.c src/run/tool_sql.h \
 	src/mcp/lifecycle.c src/mcp/lifecycle.h \
+	src/mcp/listed.c src/mcp/listed.h \
 	src/mcp/method.c src/mcp/method.h \
+	src/mcp/resume.c src/mcp/resume.h \
 	src/mcp/revision.c src/mcp/revision.h \
 	src/mcp/tools.c src/mcp/tools.h \
 	src/app/admit.c src/app/admit.h \

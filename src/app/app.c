@@ -9,9 +9,13 @@
 #include "base/conf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "http/fcgi.h"
+#include "mcp/listed.h"
 #include "net/fetch.h"
+#include "run/check.h"
 #include "store/db.h"
+#include "store/dbtask.h"
 #include "store/migration.h"
 
 /*
@@ -20,6 +24,9 @@
  */
 #define ARENA_FACTOR 48
 #define ARENA_BASE   ((size_t)64 << 20)
+
+/* One question to the judge of arguments. */
+#define CHECK_WALL_MS 2000
 
 int
 app_init(struct app *app, const struct conf *conf, struct err *e)
@@ -38,14 +45,30 @@ app_init(struct app *app, const struct conf *conf, struct err *e)
 		.connect_timeout_s = 5,
 	};
 
+	struct fetch_options tools = {
+		.timeout_ms = conf->call_timeout_ms,
+		.max_bytes = conf->call_result_max_bytes,
+	};
+	const struct check_limits check = {
+		.program = conf->sandbox,
+		.wall_ms = CHECK_WALL_MS,
+		.heap_bytes = (uint64_t)conf->execute_heap_bytes,
+	};
+
 	memset(app, 0, sizeof(*app));
 	app->conf = conf;
 	app->arena = arena_new(
 		ARENA_BASE + ARENA_FACTOR * (size_t)conf->max_body_bytes);
-	if (fetch_new(&fetch, &app->fetch, e) != 0) {
+	if (fetch_new(&fetch, &app->fetch, e) != 0 ||
+		fetch_new(&tools, &app->tool_fetch, e) != 0 ||
+		(conf->keyring_dir[0] != '\0' &&
+			seal_open(conf->keyring_dir, &app->keys, e) != 0)) {
 		app_release(app);
 		return -1;
 	}
+	app->pool = dbtask_pool_new();
+	app->check = check_open(&check);
+	app->listed = listed_cache_new();
 	app->db = db_new(&db);
 	app->bearer = bearer_new(conf, app->fetch);
 	return 0;
@@ -57,6 +80,11 @@ app_release(struct app *app)
 	bearer_free(app->bearer);
 	db_free(app->db);
 	fetch_free(app->fetch);
+	fetch_free(app->tool_fetch);
+	dbtask_pool_free(app->pool);
+	check_close(app->check);
+	seal_close(app->keys);
+	listed_cache_free(app->listed);
 	arena_free(app->arena);
 	memset(app, 0, sizeof(*app));
 }

@@ -8,11 +8,15 @@
 
 struct arena;
 struct bearer;
+struct check;
 struct conf;
 struct db;
+struct dbtask_pool;
 struct err;
 struct fcgi;
 struct fetch;
+struct listed_cache;
+struct seal;
 
 struct app {
 	const struct conf *conf;
@@ -21,6 +25,12 @@ struct app {
 	struct fetch *fetch;
 	struct bearer *bearer;
 	struct fcgi *fcgi;
+	/* for calls of tools */
+	struct fetch *tool_fetch; /* without fetch_allow: rows say what is */
+	struct dbtask_pool *pool;
+	struct check *check;
+	struct seal *keys; /* NULL: keyring_dir is not set */
+	struct listed_cache *listed;
 	bool is_schema_checked;
 };
 

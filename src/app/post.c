@@ -83,6 +83,13 @@ caller_of(const struct turn *t)
 		.session_id = t->req.session_id,
 		.revision = t->revision,
 		.request_id = t->rid,
+		.catalog_version = t->session.catalog_version,
+		.listed_tools = t->session.listed_tools,
+		.fetch = t->app->tool_fetch,
+		.pool = t->app->pool,
+		.check = t->app->check,
+		.keys = t->app->keys,
+		.listed = t->app->listed,
 	};
 
 	/* As ENTER resolved it: for an API token the row's principal. */

@@ -11,10 +11,15 @@
 
 struct arena;
 struct buf;
+struct check;
 struct conf;
 struct db;
+struct dbtask_pool;
 struct err;
+struct fetch;
+struct listed_cache;
 struct msg;
+struct seal;
 
 /* One caller in one session, for one request. */
 struct method_caller {
@@ -25,6 +30,15 @@ struct method_caller {
 	const char *session_id;
 	enum revision revision;
 	const char *request_id; /* for texts that send people to the log */
+	/* of the organisation's catalogue, as session_enter said */
+	int64_t catalog_version; /* 0: there is none */
+	int64_t listed_tools;
+	/* what calls of tools need */
+	struct fetch *fetch; /* reaches only what a source's row allows */
+	struct dbtask_pool *pool;
+	struct check *check; /* may be NULL */
+	struct seal *keys;   /* NULL: no keyring */
+	struct listed_cache *listed;
 };
 
 /*

@@ -423,9 +423,9 @@ render_waiting(const struct render_run *r,
 	buf_printf(&text,
 		"\nThe program waits where it stopped. Ask the user; with "
 		"their answer call the tool `resume` with this executionId "
-		"and action accept, decline or cancel%s. Do not answer for "
-		"them.\nexecutionId: %s\ndeadline: %s",
-		n_questions > 1 ? ", and seq for each" : "", r->execution_id,
+		"and seq and the action accept, decline or cancel%s. Do not "
+		"answer for them.\nexecutionId: %s\ndeadline: %s",
+		n_questions > 1 ? ", once for each seq" : "", r->execution_id,
 		deadline != NULL ? deadline : "none");
 	put_logs_text(r, &text);
 	put_content(out, &text);

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/cj.h"
 #include "base/err.h"
-#include "run/run.h"
+#include "run/render.h"
 #include "run/sandbox.h"
 
 static struct arena *arena;
@@ -39,7 +39,9 @@ render(const struct sandbox_result *r, bool is_structured)
 
 	err_clear(&e);
 	buf_init(&b, arena);
-	run_render(r, arena, is_structured, "0123", &b);
+	(void)render_result(
+		&(struct render_run){ .result = r, .request_id = "0123" },
+		is_structured, &b);
 	assert_int_equal(cj_parse(arena, b.data, b.len, &limits, &v, &e), 0);
 	return v;
 }
@@ -216,25 +218,25 @@ test_text_is_cut(void **state)
 	/* 30,001 characters of two bytes each */
 	buf_init(&b, arena);
 	buf_putc(&b, '"');
-	for (i = 0; i < RUN_TEXT_CHARS_MAX + 1; i++)
+	for (i = 0; i < RENDER_TEXT_CHARS_MAX + 1; i++)
 		buf_puts(&b, "\xc3\xa9");
 	buf_putc(&b, '"');
 	r = completed(b.data);
 	text = text_of(render(&r, true));
 	assert_int_equal(strlen(text),
-		2 * RUN_TEXT_CHARS_MAX +
+		2 * RENDER_TEXT_CHARS_MAX +
 			strlen("\n... [truncated 1 chars]"));
 	assert_non_null(strstr(text, "\n... [truncated 1 chars]"));
 
 	/* exactly as many as fit */
 	buf_clear(&b);
 	buf_putc(&b, '"');
-	for (i = 0; i < RUN_TEXT_CHARS_MAX; i++)
+	for (i = 0; i < RENDER_TEXT_CHARS_MAX; i++)
 		buf_putc(&b, 'x');
 	buf_putc(&b, '"');
 	r = completed(b.data);
 	text = text_of(render(&r, true));
-	assert_int_equal(strlen(text), RUN_TEXT_CHARS_MAX);
+	assert_int_equal(strlen(text), RENDER_TEXT_CHARS_MAX);
 }
 
 int
