@@ -1089,6 +1089,368 @@ test_figures(void **state UNUSED)
 	assert_true(best_suspend < 300000 && best_resume < 300000);
 }
 
+/* Scripts. */
+
+static void
+script(struct sandbox *sb, uint32_t number, const char *body, const char *args)
+{
+	static const char ctx[] = "{\"tool\":\"s.t\"}";
+	struct err e = { 0 };
+
+	if (sandbox_script(sb, number, body, strlen(body), args, strlen(args),
+		    ctx, strlen(ctx), &e) != 0)
+		fail_msg("no script: %s", e.detail);
+}
+
+/* Body of the script "s.*" after it in a program's first call. */
+struct script_row {
+	const char *name;
+	const char *body;
+	const char *code; /* NULL: return (await tools.s.t({ a: 1 })) */
+	const char *json; /* of the program */
+	const char *told; /* the first call without an answer; NULL: none */
+};
+
+static const struct script_row script_rows[] = {
+	{ "args", "return args.a + 1", NULL, "{\"ok\":true,\"data\":2}" },
+	{ "expression", "({ b: args.a })", NULL,
+		"{\"ok\":true,\"data\":{\"b\":1}}" },
+	{ "arrow", "async () => args.a * 5", NULL, "{\"ok\":true,\"data\":5}" },
+	{ "nothing", "", NULL, "{\"ok\":true,\"data\":null}" },
+	{ "ctx", "return [ctx.tool, Object.keys(ctx).sort()]", NULL,
+		"{\"ok\":true,\"data\":[\"s.t\",[\"elicit\",\"log\","
+		"\"progress\",\"tool\"]]}" },
+	{ "throws", "\nthrow new TypeError('bad')", NULL,
+		"{\"ok\":false,\"error\":{\"code\":\"script_error\","
+		"\"message\":\"TypeError: bad\","
+		"\"details\":{\"line\":2,\"column\":11}}}" },
+	{ "does not parse", "return }", NULL, NULL },
+	{ "waits for nothing", "await new Promise(() => {})", NULL, NULL },
+	{ "too deep", "const f = () => f() + 1; return f()", NULL,
+		"{\"ok\":false,\"error\":{\"code\":\"script_error\","
+		"\"message\":\"The tool's calls are nested too deeply\","
+		"\"details\":{\"line\":1,\"column\":17}}}" },
+	{ "too much", "return 'x'.repeat(5e6)", NULL,
+		"{\"ok\":false,\"error\":{\"code\":\"script_error\","
+		"\"message\":\"The result of the tool is too large\"}}" },
+	{ "calls",
+		"const r = await tools.t.echo({ b: args.a }); "
+		"return r.data",
+		NULL, "{\"ok\":true,\"data\":{\"b\":1}}" },
+	{ "elicits",
+		"return await ctx.elicit({ message: 'sure?', "
+		"requestedSchema: { type: 'object' } })",
+		NULL,
+		"{\"ok\":true,\"data\":{\"message\":\"sure?\","
+		"\"requestedSchema\":{\"type\":\"object\"}}}" },
+	{ "elicits nothing", "await ctx.elicit('sure?')", NULL,
+		"{\"ok\":false,\"error\":{\"code\":\"script_error\","
+		"\"message\":\"TypeError: ctx.elicit takes { message, "
+		"requestedSchema }\",\"details\":{\"line\":1,"
+		"\"column\":11}}}" },
+	{ "progress", "ctx.progress(1, 2, 'half'); return 1", NULL,
+		"{\"ok\":true,\"data\":1}",
+		"$progress {\"progress\":1,\"total\":2,"
+		"\"message\":\"half\"}" },
+	{ "log", "ctx.log('error', 'x', { a: 1 }); return 1", NULL,
+		"{\"ok\":true,\"data\":1}",
+		"$log {\"level\":\"error\",\"message\":\"x {\\\"a\\\":1}\"}" },
+	{ "console", "console.warn('x'); return 1", NULL,
+		"{\"ok\":true,\"data\":1}",
+		"$log {\"level\":\"warning\",\"message\":\"x\"}" },
+	{ "the program's console is empty", "console.log('secret'); return 1",
+		"await tools.s.t(); console.log('mine'); return 1", "1",
+		"$log {\"level\":\"info\",\"message\":\"secret\"}" },
+	{ "rejections are its own", "Promise.reject(new Error('r')); return 1",
+		"const r = await tools.s.t(); return r.data", "1",
+		"$log {\"level\":\"error\",\"message\":\"Unhandled promise "
+		"rejection: Error: r (line 1, column 20)\"}" },
+
+	/* what the program may do to it: nothing */
+	{ "globals are its own", "return [typeof spoilt, typeof args]",
+		"globalThis.spoilt = 1; return (await tools.s.t()).data",
+		"[\"undefined\",\"object\"]" },
+	{ "prototypes are its own",
+		"return [{}.spoilt, [].map(x => 1), JSON.stringify({ a: 1 }),"
+		" [1].concat([2]), 'a'.toUpperCase(), Symbol.for('x').spoilt]",
+		"Object.prototype.spoilt = 1; Array.prototype.map = () => 0;"
+		"Array.prototype.concat = null; JSON.stringify = () => '0';"
+		"String.prototype.toUpperCase = () => 0;"
+		"Symbol.prototype.spoilt = 1;"
+		"Function.prototype.call = () => 0;"
+		"const r = await tools.s.t();"
+		"delete Object.prototype.spoilt; return r.data.length",
+		"6" },
+	{ "and stay so",
+		"return [typeof {}.spoilt, typeof [].map, "
+		"JSON.stringify({ a: 1 })].join()",
+		"Object.prototype.spoilt = 1; Array.prototype.map = null;"
+		"JSON.stringify = () => '0'; const r = await tools.s.t();"
+		"return r.data",
+		"\"undefined,function,{\\\"a\\\":1}\"" },
+	{ "traps see nothing of it", "return { then: 1, deep: [args] }",
+		"const seen = new Set();"
+		"for (const k of ['then', 'ok', 'run', 'number', 'text',"
+		" 'resolve', 'path', 'toJSON', 'code', 'data', 'deep'])"
+		"Object.defineProperty(Object.prototype, k, "
+		"{ configurable: true,"
+		" get() { seen.add(this); return undefined },"
+		" set(v) { seen.add(this).add(v) } });"
+		"const d = (await tools.s.t({ a: 1 })).data;"
+		"for (const o of seen) if (Object(o) === o && "
+		"!(o instanceof Object || o === Object.prototype)) "
+		"return 'foreign';"
+		"return d.constructor === Object && d.deep.constructor === "
+		"Array && d.deep[0].constructor === Object",
+		"true" },
+	{ "errors are the program's", "throw new Error('x')",
+		"const r = await tools.s.t(); "
+		"return [r.error instanceof Error, r.error.constructor === "
+		"Object, r.constructor === Object]",
+		"[false,true,true]" },
+	{ "stack traces are its own",
+		"try { null.x } catch (e) { return typeof e.stack }",
+		"Error.prepareStackTrace = (e, s) => { "
+		"return 1 }; Error.stackTraceLimit = 0; "
+		"const r = await tools.s.t(); return r.data",
+		"\"string\"" },
+	{ "no way back through functions",
+		"return typeof (await tools.t.echo({ a: 1 })).data"
+		".constructor.constructor('return globalThis.mine')()",
+		"globalThis.mine = 1; return (await tools.s.t()).data",
+		"\"undefined\"" },
+	{ "its own Math.random", "return Math.random()",
+		"const a = Math.random(); "
+		"return (await tools.s.t()).data !== a",
+		"true" },
+	{ "no TypeScript in it", "const a: number = 1; return a", NULL, NULL },
+	{ "import is an error of its own",
+		"try { await import('x') } catch (e) { "
+		"return [e instanceof Error, e.message.length > 10] }",
+		NULL, "{\"ok\":true,\"data\":[true,true]}" },
+};
+
+static void
+test_script(void **state)
+{
+	const struct script_row *row = *state;
+	struct sandbox *sb =
+		start(row->code != NULL ? row->code
+					: "return (await tools.s.t({ a: 1 "
+					  "}))");
+	const struct sandbox_result *r = NULL;
+	const char *told = NULL;
+
+	while (r == NULL) {
+		struct sandbox_event ev = next(sb);
+		const struct sandbox_script *s = &ev.script;
+
+		switch (ev.kind) {
+		case SANDBOX_EVENT_CALL:
+			if (ev.call.is_oneway) {
+				assert_int_equal(ev.call.parent, 1);
+				if (told == NULL)
+					told = arena_printf(arena, "%s %.*s",
+						ev.call.path,
+						(int)ev.call.args_len,
+						ev.call.args);
+			} else if (ev.call.path[0] == 's') {
+				script(sb, ev.call.number, row->body,
+					arena_memdup(arena, ev.call.args,
+						ev.call.args_len));
+			} else {
+				assert_int_equal(ev.call.parent, 1);
+				serve(sb, &ev.call);
+			}
+			break;
+		case SANDBOX_EVENT_SCRIPT:
+			answer(sb, s->number, s->answer,
+				arena_memdup(arena, s->json, s->json_len));
+			break;
+		case SANDBOX_EVENT_END:
+			r = ev.result;
+			break;
+		default:
+			break;
+		}
+	}
+	if (r->status != SANDBOX_COMPLETED)
+		fail_msg("%s: %s (%s)", sandbox_status_name(r->status),
+			r->message, r->detail);
+	if (row->json != NULL)
+		assert_string_equal(r->json, row->json);
+	else if (strstr(r->json, "\"code\":\"script_error\"") == NULL)
+		fail_msg("%s", r->json);
+	if (row->told != NULL) {
+		assert_non_null(told);
+		assert_string_equal(told, row->told);
+	}
+	assert_true(r->log_count == 0 || strstr(r->logs[0], "secret") == NULL);
+	sandbox_close(sb);
+}
+
+/* Many at once, one in another, and suspended in the middle. */
+static void
+test_scripts_suspended(void **state UNUSED)
+{
+	static const char outer[] =
+		"const r = await tools.s.inner({ n: args.n });"
+		"await tools.t.wait(); return r.data * 2";
+	static const char inner[] =
+		"const m = new Map([['n', args.n]]);"
+		"await tools.t.wait(); return m.get('n') + 1";
+	struct sandbox *sb =
+		start("const r = await Promise.all([1, 2, 3, 4, 5].map(n => "
+		      "tools.s.outer({ n }))); return r.map(x => x.data)");
+	uint32_t waiting[64], waits = 0, suspensions = 0, parents = 0;
+	const struct sandbox_result *r = NULL;
+
+	while (r == NULL) {
+		struct sandbox_event ev = next(sb);
+		struct sandbox_heap heap;
+
+		switch (ev.kind) {
+		case SANDBOX_EVENT_CALL:
+			if (strcmp(ev.call.path, "t.wait") == 0) {
+				waiting[waits++] = ev.call.number;
+				break;
+			}
+			if (ev.call.parent != 0)
+				parents++;
+			script(sb, ev.call.number,
+				strcmp(ev.call.path, "s.outer") == 0 ? outer
+								     : inner,
+				arena_memdup(
+					arena, ev.call.args, ev.call.args_len));
+			break;
+		case SANDBOX_EVENT_SCRIPT:
+			answer(sb, ev.script.number, ev.script.answer,
+				arena_memdup(arena, ev.script.json,
+					ev.script.json_len));
+			break;
+		case SANDBOX_EVENT_END:
+			r = ev.result;
+			break;
+		default:
+			heap = suspend(sb);
+			sb = resume(heap.data, heap.len);
+			suspensions++;
+			assert_true(waits > 0);
+			ok(sb, waiting[--waits], "1");
+			break;
+		}
+	}
+	assert_int_equal(parents, 5);
+	assert_int_equal(suspensions, 10);
+	assert_string_equal(r->json, "[4,6,8,10,12]");
+	sandbox_close(sb);
+}
+
+/* Realms are given back: 180 of them would not fit. */
+static void
+test_scripts_in_a_row(void **state UNUSED)
+{
+	struct sandbox *sb;
+	const struct sandbox_result *r = NULL;
+
+	limits.heap_bytes = 16 << 20;
+	sb = start("let n = 0; for (let i = 0; i < 180; i++) "
+		   "n += (await tools.s.t({ a: i })).data.a; return n");
+	while (r == NULL) {
+		struct sandbox_event ev = next(sb);
+
+		if (ev.kind == SANDBOX_EVENT_CALL)
+			script(sb, ev.call.number,
+				"globalThis.x = (globalThis.x || 0) + 1; "
+				"return { a: args.a, x }",
+				arena_memdup(
+					arena, ev.call.args, ev.call.args_len));
+		else if (ev.kind == SANDBOX_EVENT_SCRIPT) {
+			assert_non_null(strstr(ev.script.json, "\"x\":1"));
+			answer(sb, ev.script.number, ev.script.answer,
+				arena_memdup(arena, ev.script.json,
+					ev.script.json_len));
+		} else if (ev.kind == SANDBOX_EVENT_END)
+			r = ev.result;
+	}
+	if (r->status != SANDBOX_COMPLETED)
+		fail_msg("%s %s", r->message, r->detail);
+	assert_string_equal(r->json, "16110");
+	sandbox_close(sb);
+}
+
+static void
+test_too_many_scripts(void **state UNUSED)
+{
+	struct sandbox *sb =
+		start("const r = await Promise.all(Array.from({ length: 80 }, "
+		      "() => tools.s.t())); return r.filter(x => !x.ok)"
+		      ".map(x => x.error.code)");
+	const struct sandbox_result *r = NULL;
+	uint32_t waiting[80], waits = 0;
+
+	while (r == NULL) {
+		struct sandbox_event ev = next(sb);
+
+		if (ev.kind == SANDBOX_EVENT_CALL &&
+			strcmp(ev.call.path, "t.wait") == 0)
+			waiting[waits++] = ev.call.number;
+		else if (ev.kind == SANDBOX_EVENT_CALL)
+			script(sb, ev.call.number, "await tools.t.wait()",
+				"{}");
+		else if (ev.kind == SANDBOX_EVENT_SCRIPT)
+			answer(sb, ev.script.number, ev.script.answer,
+				arena_memdup(arena, ev.script.json,
+					ev.script.json_len));
+		else if (ev.kind == SANDBOX_EVENT_IDLE)
+			while (waits > 0)
+				ok(sb, waiting[--waits], "1");
+		else
+			r = ev.result;
+	}
+	if (r->status != SANDBOX_COMPLETED)
+		fail_msg("%s %s", r->message, r->detail);
+	assert_non_null(strstr(r->json, "too_many_scripts"));
+	sandbox_close(sb);
+}
+
+static void
+test_root_script(void **state UNUSED)
+{
+	struct sandbox_program p = { .code = "console.log('log');"
+					     "const { action } = await "
+					     "ctx.elicit({ message: args.q });"
+					     "return [ctx.tool, action, (await "
+					     "tools.t.echo(args)).data]",
+		.is_script = true,
+		.args = "{\"q\":\"really?\"}",
+		.args_len = 15,
+		.ctx = "{\"tool\":\"s.root\"}",
+		.ctx_len = 17 };
+	struct sandbox *sb;
+	struct sandbox_event ev;
+	struct err e = { 0 };
+	const struct sandbox_result *r;
+
+	p.code_len = strlen(p.code);
+	assert_int_equal(sandbox_start(&limits, &p, arena, &sb, &e), 0);
+	ev = expect(sb, SANDBOX_EVENT_CALL);
+	assert_string_equal(ev.call.path, SANDBOX_CALL_ELICIT);
+	assert_string_equal(arena_memdup(arena, ev.call.args, ev.call.args_len),
+		"{\"message\":\"really?\"}");
+	ok(sb, 1, "{\"action\":\"accept\"}");
+	r = serve_to_end(sb);
+	assert_string_equal(
+		r->json, "[\"s.root\",\"accept\",{\"q\":\"really?\"}]");
+	assert_string_equal(r->logs[0], "[log] log");
+	sandbox_close(sb);
+
+	/* a program has neither */
+	sb = start("return typeof args + typeof ctx");
+	assert_string_equal(end(sb)->json, "\"undefinedundefined\"");
+	sandbox_close(sb);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -1107,9 +1469,14 @@ main(void)
 		TEST(test_damaged_heaps),
 		TEST(test_forged_heaps),
 		TEST(test_big_heap),
+		TEST(test_scripts_suspended),
+		TEST(test_scripts_in_a_row),
+		TEST(test_too_many_scripts),
+		TEST(test_root_script),
 		TEST(test_figures),
 	};
-	struct CMUnitTest tests[NELEM(rows) + NELEM(programs) + NELEM(plain)];
+	struct CMUnitTest tests[NELEM(rows) + NELEM(programs) +
+				NELEM(script_rows) + NELEM(plain)];
 	size_t n = 0;
 
 	program = getenv("MCP_SANDBOX");
@@ -1124,6 +1491,10 @@ main(void)
 		tests[n++] =
 			(struct CMUnitTest){ programs[i].name, test_suspended,
 				set_up, tear_down, (void *)&programs[i] };
+	for (size_t i = 0; i < NELEM(script_rows); i++)
+		tests[n++] =
+			(struct CMUnitTest){ script_rows[i].name, test_script,
+				set_up, tear_down, (void *)&script_rows[i] };
 	for (size_t i = 0; i < NELEM(plain); i++)
 		tests[n++] = plain[i];
 	return _cmocka_run_group_tests("calls", tests, n, NULL, NULL);
