@@ -734,12 +734,17 @@ on_script(struct loop *l, const struct sandbox_script *s)
 		.len = s->json_len };
 	size_t i;
 
-	for (i = 0; i < l->n_calls; i++)
-		if (l->call[i]->number == s->number &&
-			l->call[i]->state == CALL_SCRIPT) {
-			finish_call(l, l->call[i], &answer);
-			return;
-		}
+	for (i = 0; i < l->n_calls; i++) {
+		struct loop_call *c = l->call[i];
+
+		if (c->number != s->number)
+			continue;
+		if (c->state == CALL_SCRIPT)
+			finish_call(l, c, &answer);
+		else /* settled before the run was suspended */
+			give(l, c, &answer, s->answer);
+		return;
+	}
 }
 
 /* --- the loop ---------------------------------------------------------------- */
