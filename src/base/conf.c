@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/compat.h"
+
 #include "base/conf.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/compat.h"
+
 #include "base/rnd.h"
 
 #include <sys/random.h>
