@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* members: who belongs to which organisation (membership = sql).  Each function is a verb, see admin.h and mcp-admin(8). */
+/*
+ * members: who belongs to which organisation (membership = sql).
+ * Each function is a verb, see admin.h and mcp-admin(8).
+ */
 #ifndef ADMIN_MEMBERS_H
 #define ADMIN_MEMBERS_H
 

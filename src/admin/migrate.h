@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* migrate: the database's schema.  Each function is a verb, see admin.h and mcp-admin(8). */
+/*
+ * migrate: the database's schema.
+ * Each function is a verb, see admin.h and mcp-admin(8).
+ */
 #ifndef ADMIN_MIGRATE_H
 #define ADMIN_MIGRATE_H
 

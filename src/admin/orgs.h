@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* orgs: organisations.  Each function is a verb, see admin.h and mcp-admin(8). */
+/*
+ * orgs: organisations.
+ * Each function is a verb, see admin.h and mcp-admin(8).
+ */
 #ifndef ADMIN_ORGS_H
 #define ADMIN_ORGS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* sessions: sessions, live and ended.  Each function is a verb, see admin.h and mcp-admin(8). */
+/*
+ * sessions: sessions, live and ended.
+ * Each function is a verb, see admin.h and mcp-admin(8).
+ */
 #ifndef ADMIN_SESSIONS_H
 #define ADMIN_SESSIONS_H
 

@@ -86,7 +86,9 @@ grab(size_t n, size_t size)
 	return p;
 }
 
-/* --- idle connections ------------------------------------------------------ */
+/*
+ * Idle connections.
+ */
 
 struct dbtask_pool *
 dbtask_pool_new(void)
@@ -184,7 +186,9 @@ pool_give(struct dbtask_pool *pool, PGconn *pg, const char *conninfo)
 	}
 }
 
-/* --- one task ---------------------------------------------------------------- */
+/*
+ * One task.
+ */
 
 static void
 finish(struct dbtask *t, enum dbtask_end end)

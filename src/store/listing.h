@@ -54,5 +54,4 @@ enum { LISTING_SHOW_COLUMNS = 19 };
 MUST_CHECK int listing_session(struct db *db, struct arena *a,
 	const char *prefix, struct db_res *out, struct err *e);
 
-
 #endif
