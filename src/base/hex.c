@@ -19,6 +19,18 @@ hex_encode(char *out, const void *p, size_t len)
 	*out = '\0';
 }
 
+int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
 bool
 hex_is_lower(const char *s, size_t len)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* hex: lower-case hexadecimal and base64url, strict in both directions. */
+/* hex: hexadecimal and base64url, strict in both directions. */
 #ifndef BASE_HEX_H
 #define BASE_HEX_H
 
 /* 2 * LEN lower-case digits and a NUL into OUT. */
 void hex_encode(char *out, const void *p, size_t len);
+/* The value of a digit of either case, -1 when C is none. */
+int hex_digit(char c);
 /* Whether S is exactly LEN digits of 0-9 and a-f. */
 bool hex_is_lower(const char *s, size_t len);
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/cj.h"
 #include "base/err.h"
+#include "base/hex.h"
 #include "base/rnd.h"
 #include "base/sip.h"
 
@@ -58,18 +59,6 @@ refused(struct scan *s, enum err_kind kind, const char *pub)
 {
 	err_set(s->e, kind, pub, "json: %s at byte %zu", pub, s->at);
 	s->e->rpc_code = RPC_INVALID;
-	return -1;
-}
-
-static int
-hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
 	return -1;
 }
 

@@ -63,18 +63,6 @@ is_key_id(const char *s)
 	       s[0] != '.' && s[0] != '-';
 }
 
-static int
-digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static bool
 key_parse(const char *text, size_t len, unsigned char *out)
 {
@@ -86,8 +74,8 @@ key_parse(const char *text, size_t len, unsigned char *out)
 	if (len != (size_t)KEY_LEN * 2)
 		return false;
 	for (i = 0; i < KEY_LEN; i++) {
-		hi = digit(text[2 * i]);
-		lo = digit(text[2 * i + 1]);
+		hi = hex_digit(text[2 * i]);
+		lo = hex_digit(text[2 * i + 1]);
 		if (hi < 0 || lo < 0)
 			return false;
 		out[i] = (unsigned char)(hi << 4 | lo);

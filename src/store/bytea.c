@@ -4,16 +4,7 @@
 #include "store/bytea.h"
 
 #include "base/arena.h"
-
-static int
-digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
+#include "base/hex.h"
 
 unsigned char *
 bytea_parse(struct arena *a, const char *text, size_t *len)
@@ -26,16 +17,12 @@ bytea_parse(struct arena *a, const char *text, size_t *len)
 		return NULL;
 	text += 2;
 	n = strlen(text);
-	if (n % 2 != 0)
+	if (n % 2 != 0 || !hex_is_lower(text, n))
 		return NULL;
 	out = arena_alloc(a, n / 2 + 1);
-	for (i = 0; i < n; i += 2) {
-		int hi = digit(text[i]), lo = digit(text[i + 1]);
-
-		if (hi < 0 || lo < 0)
-			return NULL;
-		out[i / 2] = (unsigned char)(hi << 4 | lo);
-	}
+	for (i = 0; i < n; i += 2)
+		out[i / 2] = (unsigned char)(hex_digit(text[i]) << 4 |
+			hex_digit(text[i + 1]));
 	*len = n / 2;
 	return out;
 }

@@ -2,6 +2,7 @@
 #include "base/compat.h"
 #include "base/hex.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 
 #include <cmocka.h>
@@ -38,6 +39,20 @@ test_hex(void **state UNUSED)
 	for (i = 0; i < NELEM(cases); i++)
 		if (hex_is_lower(cases[i].s, cases[i].len) != cases[i].want)
 			fail_msg("%s", cases[i].name);
+}
+
+static void
+test_digit(void **state UNUSED)
+{
+	int c;
+
+	for (c = 0; c < 256; c++) {
+		char s[2] = { (char)c, '\0' };
+		long want = isxdigit(c) ? strtol(s, NULL, 16) : -1;
+
+		if (hex_digit((char)c) != want)
+			fail_msg("character %d: %d", c, hex_digit((char)c));
+	}
 }
 
 static void
@@ -126,6 +141,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hex),
+		cmocka_unit_test(test_digit),
 		cmocka_unit_test(test_b64url),
 		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_rnd),
