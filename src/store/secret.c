@@ -18,9 +18,9 @@ DB_STMT(ROTATE, "secret_rotate_1",
 
 DB_STMT(REMOVE, "secret_remove_1", "SELECT mcp.secret_remove($1, $2)", 2, 1);
 
-DB_STMT(LIST, "secret_list_1",
-	"SELECT organization_id, name, key_id, to_char(updated_at AT TIME ZONE"
-	" 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') FROM mcp.secret"
+DB_STMT(LIST, "secret_list_2",
+	"SELECT organization_id, name, key_id, mcp.iso(updated_at)"
+	" FROM mcp.secret"
 	" WHERE ($1::text IS NULL OR organization_id = $1)"
 	" AND ($2::text IS NULL OR key_id <> $2)"
 	" ORDER BY organization_id, name",
