@@ -3,7 +3,6 @@
 
 #include "store/apitoken.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/db.h"
 
@@ -84,7 +83,7 @@ apitoken_issue(struct db *db, struct arena *a,
 	params[3] = owner->account_id;
 	params[4] = owner->organization_id;
 	params[5] = t->name;
-	params[6] = arena_printf(a, "%" PRId64, t->ttl_s);
+	params[6] = db_number(a, t->ttl_s);
 	if (db_run(db, a, &ISSUE, params, &r, e) != 0)
 		return err_wrap(e, "API token issue");
 	*id = db_int(&r, 0, 0);
@@ -98,7 +97,7 @@ apitoken_revoke(struct db *db, struct arena *a, int64_t id, bool *was_live,
 	const char *params[1];
 	struct db_res r;
 
-	params[0] = arena_printf(a, "%" PRId64, id);
+	params[0] = db_number(a, id);
 	if (db_run(db, a, &REVOKE, params, &r, e) != 0)
 		return err_wrap(e, "API token revoke");
 	*was_live = db_int(&r, 0, 0) > 0;

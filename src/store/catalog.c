@@ -136,8 +136,8 @@ catalog_search(struct db *db, struct arena *a, const char *organization_id,
 	params[0] = organization_id;
 	params[1] = q->query;
 	params[2] = q->name_space;
-	params[3] = arena_printf(a, "%" PRId64, q->limit);
-	params[4] = arena_printf(a, "%" PRId64, q->offset);
+	params[3] = db_number(a, q->limit);
+	params[4] = db_number(a, q->offset);
 	if (db_run(db, a, &SEARCH, params, &r, e) != 0)
 		return err_wrap(e, "search");
 	*total = db_int(&r, 0, 0);

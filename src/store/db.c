@@ -662,6 +662,18 @@ db_bool(const struct db_res *r, int row, int column)
 }
 
 char *
+db_number(struct arena *a, int64_t n)
+{
+	return arena_printf(a, "%" PRId64, n);
+}
+
+const char *
+db_flag(bool is_true)
+{
+	return is_true ? "t" : "f";
+}
+
+char *
 db_bytea(struct arena *a, const void *p, size_t len)
 {
 	char *s = arena_alloc(a, 2 * len + 3);

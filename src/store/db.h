@@ -80,7 +80,9 @@ const char *db_text(const struct db_res *r, int row, int column);
 int64_t db_int(const struct db_res *r, int row, int column); /* 0 for NULL */
 bool db_bool(const struct db_res *r, int row, int column);
 
-/* BYTES as a bytea parameter ("\x..."), in A. */
+/* Parameters: a number, a boolean, bytes ("\x...").  Text is in A. */
+char *db_number(struct arena *a, int64_t n);
+const char *db_flag(bool is_true);
 char *db_bytea(struct arena *a, const void *p, size_t len);
 
 /*

@@ -3,7 +3,6 @@
 
 #include "store/execution.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/hex.h"
 #include "base/rnd.h"
@@ -138,12 +137,6 @@ execution_id_make(char out[EXECUTION_ID_LEN + 1])
 	out[i] = '\0';
 }
 
-static const char *
-number(struct arena *a, int64_t n)
-{
-	return arena_printf(a, "%" PRId64, n);
-}
-
 /* Run S, whose one column is an outcome. */
 static int
 run_outcome(struct db *db, struct arena *a, const struct db_stmt *s,
@@ -165,7 +158,7 @@ execution_open(struct db *db, struct arena *a,
 	const char *params[8] = { n->id, owner->issuer, owner->account_id,
 		owner->organization_id, n->session_id,
 		db_bytea(a, n->code_sha256, 32), n->engine,
-		number(a, n->lease_s) };
+		db_number(a, n->lease_s) };
 	struct db_res r;
 
 	if (db_run(db, a, &OPEN, params, &r, e) != 0)
@@ -178,8 +171,8 @@ execution_renew(struct db *db, struct arena *a, const char *id,
 	int64_t generation, int64_t lease_s, enum execution_outcome *outcome,
 	struct err *e)
 {
-	const char *params[3] = { id, number(a, generation),
-		number(a, lease_s) };
+	const char *params[3] = { id, db_number(a, generation),
+		db_number(a, lease_s) };
 
 	return run_outcome(db, a, &RENEW, params, outcome, e);
 }
@@ -190,9 +183,9 @@ execution_suspend(struct db *db, struct arena *a, const char *id,
 	int64_t wall_used_ms, int64_t keep_s, enum execution_outcome *outcome,
 	struct err *e)
 {
-	const char *params[5] = { id, number(a, generation),
-		db_bytea(a, heap, heap_len), number(a, wall_used_ms),
-		number(a, keep_s) };
+	const char *params[5] = { id, db_number(a, generation),
+		db_bytea(a, heap, heap_len), db_number(a, wall_used_ms),
+		db_number(a, keep_s) };
 
 	return run_outcome(db, a, &SUSPEND, params, outcome, e);
 }
@@ -202,9 +195,9 @@ execution_settle(struct db *db, struct arena *a, const char *id,
 	int64_t generation, const struct execution_end *end,
 	enum execution_outcome *outcome, struct err *e)
 {
-	const char *params[7] = { id, number(a, generation), end->status,
+	const char *params[7] = { id, db_number(a, generation), end->status,
 		end->run_outcome, end->result, end->error,
-		number(a, end->wall_used_ms) };
+		db_number(a, end->wall_used_ms) };
 
 	return run_outcome(db, a, &SETTLE, params, outcome, e);
 }
@@ -264,8 +257,8 @@ execution_resume(struct db *db, struct arena *a, const char *id,
 		*outcome = EXECUTION_NO_CALL;
 		return 0;
 	}
-	params[4] = d->seq < 0 ? NULL : number(a, d->seq);
-	params[8] = number(a, lease_s);
+	params[4] = d->seq < 0 ? NULL : db_number(a, d->seq);
+	params[8] = db_number(a, lease_s);
 	if (db_run(db, a, &RESUME, params, &r, e) != 0)
 		return err_wrap(e, "execution");
 	execution_fill(&r, out);
@@ -280,7 +273,8 @@ decide(struct db *db, struct arena *a, const struct db_stmt *s,
 	const char *id, int64_t seq, const char *note, const char **message,
 	struct err *e)
 {
-	const char *params[3] = { id, seq < 0 ? NULL : number(a, seq), note };
+	const char *params[3] = { id, seq < 0 ? NULL : db_number(a, seq),
+		note };
 	struct db_res r;
 
 	if (db_run(db, a, s, params, &r, e) != 0)
@@ -320,7 +314,8 @@ int
 execution_list(struct db *db, struct arena *a, const char *organization_id,
 	const char *status, int64_t limit, struct db_res *out, struct err *e)
 {
-	const char *params[3] = { organization_id, status, number(a, limit) };
+	const char *params[3] = { organization_id, status,
+		db_number(a, limit) };
 
 	if (db_run(db, a, &LIST, params, out, e) != 0)
 		return err_wrap(e, "executions");

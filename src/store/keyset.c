@@ -3,7 +3,6 @@
 
 #include "store/keyset.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/db.h"
 
@@ -17,12 +16,6 @@ DB_STMT(CLAIM, "keyset_claim_1", "SELECT mcp.jwks_claim($1, $2, $3)", 3, 1);
 DB_STMT(SAVE, "keyset_save_1", "SELECT mcp.jwks_save($1, $2, $3)", 3, 1);
 
 DB_STMT(FAIL, "keyset_fail_1", "SELECT mcp.jwks_fail($1, $2)", 2, 1);
-
-static const char *
-part_param(enum keyset_part part)
-{
-	return part == KEYSET_METADATA ? "t" : "f";
-}
 
 int
 keyset_find(struct db *db, struct arena *a, const char *issuer,
@@ -49,8 +42,8 @@ keyset_claim(struct db *db, struct arena *a, const char *issuer,
 	struct db_res r;
 
 	params[0] = issuer;
-	params[1] = part_param(part);
-	params[2] = arena_printf(a, "%" PRId64, min_interval_s);
+	params[1] = db_flag(part == KEYSET_METADATA);
+	params[2] = db_number(a, min_interval_s);
 	if (db_run(db, a, &CLAIM, params, &r, e) != 0)
 		return err_wrap(e, "key set claim");
 	*is_granted = db_bool(&r, 0, 0);
@@ -65,7 +58,7 @@ keyset_save(struct db *db, struct arena *a, const char *issuer,
 	struct db_res r;
 
 	params[0] = issuer;
-	params[1] = part_param(part);
+	params[1] = db_flag(part == KEYSET_METADATA);
 	params[2] = document;
 	if (db_run(db, a, &SAVE, params, &r, e) != 0)
 		return err_wrap(e, "key set save");

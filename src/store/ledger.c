@@ -53,12 +53,6 @@ ledger_status_name(enum ledger_status s)
 }
 
 static const char *
-number(struct arena *a, int64_t n)
-{
-	return arena_printf(a, "%" PRId64, n);
-}
-
-static const char *
 digest(struct arena *a, const struct ledger_value *v)
 {
 	return v == NULL || v->sha256 == NULL ? NULL :
@@ -71,7 +65,7 @@ ledger_begin(struct db *db, struct arena *a, const struct ledger_key *key,
 	enum execution_outcome *outcome, struct err *e)
 {
 	const char *params[6] = { key->execution_id,
-		number(a, key->generation), number(a, key->seq), path,
+		db_number(a, key->generation), db_number(a, key->seq), path,
 		args->value, digest(a, args) };
 	struct db_res r;
 
@@ -87,12 +81,12 @@ ledger_ask(struct db *db, struct arena *a, const struct ledger_key *key,
 	const char **deadline, struct err *e)
 {
 	const char *params[11] = { key->execution_id,
-		number(a, key->generation), number(a, key->seq), path,
+		db_number(a, key->generation), db_number(a, key->seq), path,
 		args->value, digest(a, args),
 		q->pending == NULL ? NULL :
 				     db_bytea(a, q->pending, q->pending_len),
 		q->is_elicit ? "elicit" : "approval", q->message, q->schema,
-		number(a, q->window_s) };
+		db_number(a, q->window_s) };
 	struct db_res r;
 
 	if (db_run(db, a, &ASK, params, &r, e) != 0)
@@ -106,7 +100,7 @@ ledger_go(struct db *db, struct arena *a, const struct ledger_key *key,
 	enum execution_outcome *outcome, struct err *e)
 {
 	const char *params[3] = { key->execution_id,
-		number(a, key->generation), number(a, key->seq) };
+		db_number(a, key->generation), db_number(a, key->seq) };
 	struct db_res r;
 
 	if (db_run(db, a, &GO, params, &r, e) != 0)
@@ -121,8 +115,8 @@ ledger_settle(struct db *db, struct arena *a, const struct ledger_key *key,
 	struct err *e)
 {
 	const char *params[7] = { key->execution_id,
-		number(a, key->generation), number(a, key->seq),
-		STATUSES[status], is_error ? "t" : "f",
+		db_number(a, key->generation), db_number(a, key->seq),
+		STATUSES[status], db_flag(is_error),
 		result == NULL ? NULL : result->value, digest(a, result) };
 	struct db_res r;
 

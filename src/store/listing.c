@@ -3,7 +3,6 @@
 
 #include "store/listing.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/db.h"
 
@@ -101,7 +100,7 @@ int
 listing_tokens(struct db *db, struct arena *a, const char *organization_id,
 	bool want_dead, struct db_res *out, struct err *e)
 {
-	const char *params[2] = { organization_id, want_dead ? "t" : "f" };
+	const char *params[2] = { organization_id, db_flag(want_dead) };
 
 	if (db_run(db, a, &TOKENS, params, out, e) != 0)
 		return err_wrap(e, "tokens");
@@ -114,8 +113,7 @@ listing_sessions(struct db *db, struct arena *a,
 	struct err *e)
 {
 	const char *params[4] = { q->organization_id, q->account_id,
-		q->want_ended ? "t" : "f",
-		arena_printf(a, "%" PRId64, q->limit) };
+		db_flag(q->want_ended), db_number(a, q->limit) };
 
 	if (db_run(db, a, &SESSIONS, params, out, e) != 0)
 		return err_wrap(e, "sessions");

@@ -3,7 +3,6 @@
 
 #include "store/policy.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/db.h"
 
@@ -67,7 +66,7 @@ policy_remove(struct db *db, struct arena *a, const char *organization_id,
 	int64_t id, bool *was_there, struct err *e)
 {
 	const char *params[2] = { organization_id,
-		arena_printf(a, "%" PRId64, id) };
+		db_number(a, id) };
 	struct db_res r;
 
 	if (db_run(db, a, &REMOVE, params, &r, e) != 0)

@@ -3,7 +3,6 @@
 
 #include "store/secret.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/bytea.h"
 #include "store/db.h"

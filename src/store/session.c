@@ -3,7 +3,6 @@
 
 #include "store/session.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/hex.h"
 #include "store/db.h"
@@ -128,11 +127,11 @@ session_open(struct db *db, struct arena *a,
 	params[4] = s->protocol_version;
 	params[5] = s->client_info;
 	params[6] = s->client_capabilities;
-	params[7] = arena_printf(a, "%" PRId64, limits->idle_s);
-	params[8] = arena_printf(a, "%" PRId64, limits->lifetime_s);
-	params[9] = arena_printf(a, "%" PRId64, limits->readopt_s);
-	params[10] = arena_printf(a, "%" PRId64, limits->heartbeat_s);
-	params[11] = arena_printf(a, "%" PRId64, limits->max_sessions);
+	params[7] = db_number(a, limits->idle_s);
+	params[8] = db_number(a, limits->lifetime_s);
+	params[9] = db_number(a, limits->readopt_s);
+	params[10] = db_number(a, limits->heartbeat_s);
+	params[11] = db_number(a, limits->max_sessions);
 	if (db_run(db, a, &OPEN, params, &r, e) != 0)
 		return err_wrap(e, "session open");
 	if (displaced != NULL)

@@ -3,7 +3,6 @@
 
 #include "store/source.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/db.h"
 
@@ -139,7 +138,7 @@ source_enable(struct db *db, struct arena *a, const char *organization_id,
 	const char *name, bool is_enabled, bool *was_there, struct err *e)
 {
 	const char *params[3] = { organization_id, name,
-		is_enabled ? "t" : "f" };
+		db_flag(is_enabled) };
 
 	return run_count(db, a, &ENABLE, params, was_there, e);
 }
@@ -148,7 +147,7 @@ int
 source_import(struct db *db, struct arena *a, int64_t id, const char *tools,
 	struct source_import *out, struct err *e)
 {
-	const char *params[2] = { arena_printf(a, "%" PRId64, id), tools };
+	const char *params[2] = { db_number(a, id), tools };
 	struct db_res r;
 
 	if (db_run(db, a, &IMPORT, params, &r, e) != 0)
@@ -163,7 +162,7 @@ int
 source_tool_save(struct db *db, struct arena *a, int64_t id,
 	const char *tool, bool *is_new, struct err *e)
 {
-	const char *params[2] = { arena_printf(a, "%" PRId64, id), tool };
+	const char *params[2] = { db_number(a, id), tool };
 	struct db_res r;
 
 	if (db_run(db, a, &TOOL_SAVE, params, &r, e) != 0)
@@ -185,7 +184,7 @@ source_tool_remove(struct db *db, struct arena *a,
 static const char *
 flag(const bool *b)
 {
-	return b == NULL ? NULL : *b ? "t" : "f";
+	return b == NULL ? NULL : db_flag(*b);
 }
 
 int

@@ -57,8 +57,8 @@ sweep_sessions(struct db *db, struct arena *a, const struct sweep_options *o,
 	const char *params[3], *last;
 	struct db_res r;
 
-	params[0] = arena_printf(a, "%" PRId64, o->batch);
-	params[1] = arena_printf(a, "%" PRId64, o->heartbeat_s);
+	params[0] = db_number(a, o->batch);
+	params[1] = db_number(a, o->heartbeat_s);
 	params[2] = p->after;
 	if (run_batch(db, a, &SESSIONS, params, &r, e) != 0)
 		return err_wrap(e, "sessions");
@@ -80,8 +80,8 @@ sweep_executions(struct db *db, struct arena *a,
 	const char *params[2];
 	struct db_res r;
 
-	params[0] = arena_printf(a, "%" PRId64, o->batch);
-	params[1] = arena_printf(a, "%" PRId64, o->retention_s);
+	params[0] = db_number(a, o->batch);
+	params[1] = db_number(a, o->retention_s);
 	if (run_batch(db, a, &EXECUTIONS, params, &r, e) != 0)
 		return err_wrap(e, "executions");
 	out->calls_declined += db_int(&r, 0, 1);
@@ -99,7 +99,7 @@ sweep_records(struct db *db, struct arena *a, const struct sweep_options *o,
 	const char *params[1];
 	struct db_res r;
 
-	params[0] = arena_printf(a, "%" PRId64, o->batch);
+	params[0] = db_number(a, o->batch);
 	if (run_batch(db, a, &RECORDS, params, &r, e) != 0)
 		return err_wrap(e, "records");
 	out->purged += db_int(&r, 0, 0);
@@ -114,15 +114,15 @@ sweep_save(struct db *db, struct arena *a, const struct sweep_options *o,
 	const char *params[9];
 	struct db_res r;
 
-	params[0] = arena_printf(a, "%" PRId64, s->elapsed_ms);
+	params[0] = db_number(a, s->elapsed_ms);
 	params[1] = o->host;
-	params[2] = arena_printf(a, "%" PRId64, s->expired);
-	params[3] = arena_printf(a, "%" PRId64, s->renewed);
-	params[4] = arena_printf(a, "%" PRId64, s->purged);
-	params[5] = s->is_complete ? "t" : "f";
-	params[6] = arena_printf(a, "%" PRId64, s->runs_failed);
-	params[7] = arena_printf(a, "%" PRId64, s->runs_expired);
-	params[8] = arena_printf(a, "%" PRId64, s->calls_declined);
+	params[2] = db_number(a, s->expired);
+	params[3] = db_number(a, s->renewed);
+	params[4] = db_number(a, s->purged);
+	params[5] = db_flag(s->is_complete);
+	params[6] = db_number(a, s->runs_failed);
+	params[7] = db_number(a, s->runs_expired);
+	params[8] = db_number(a, s->calls_declined);
 	if (db_run(db, a, &SAVE, params, &r, e) != 0)
 		return err_wrap(e, "sweep row");
 	return 0;
@@ -164,7 +164,7 @@ sweep_preview(struct db *db, struct arena *a, const struct sweep_options *o,
 	struct db_res r;
 
 	*out = (struct sweep){ .is_complete = true };
-	params[0] = arena_printf(a, "%" PRId64, o->retention_s);
+	params[0] = db_number(a, o->retention_s);
 	if (db_run(db, a, &PREVIEW, params, &r, e) != 0)
 		return err_wrap(e, "preview");
 	out->expired = db_int(&r, 0, 0);

@@ -3,7 +3,6 @@
 
 #include "store/upstream.h"
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "store/db.h"
 
@@ -22,7 +21,7 @@ upstream_find(struct db *db, struct arena *a, const char *organization_id,
 	int64_t source_id, struct upstream_session *out, struct err *e)
 {
 	const char *params[2] = { organization_id,
-		arena_printf(a, "%" PRId64, source_id) };
+		db_number(a, source_id) };
 	struct db_res r;
 
 	*out = (struct upstream_session){ 0 };
@@ -42,7 +41,7 @@ upstream_save(struct db *db, struct arena *a, const char *organization_id,
 	struct err *e)
 {
 	const char *params[4] = { organization_id,
-		arena_printf(a, "%" PRId64, source_id), s->session_id,
+		db_number(a, source_id), s->session_id,
 		s->protocol_version };
 	struct db_res r;
 
@@ -58,7 +57,7 @@ upstream_drop(struct db *db, struct arena *a, const char *organization_id,
 	struct err *e)
 {
 	const char *params[3] = { organization_id,
-		arena_printf(a, "%" PRId64, source_id), session_id };
+		db_number(a, source_id), session_id };
 	struct db_res r;
 
 	if (db_run(db, a, &DROP, params, &r, e) != 0)
