@@ -55,18 +55,6 @@ outcome_parse(const char *s, enum session_outcome *out, struct err *e)
 	return err_set(e, ERR_INTERNAL, NULL, "unknown session outcome");
 }
 
-const char *
-session_outcome_name(enum session_outcome o)
-{
-	size_t i;
-
-	for (i = 0; i < NELEM(OUTCOMES); i++) {
-		if (OUTCOMES[i].outcome == o)
-			return OUTCOMES[i].name;
-	}
-	return "unknown";
-}
-
 /*
  * What a client sends as an id may hold bytes that are no text in the
  * database's encoding, which would be an error instead of "not found".

@@ -106,7 +106,4 @@ MUST_CHECK int session_end(struct db *db, struct arena *a, const char *id,
 MUST_CHECK int session_kill(struct db *db, struct arena *a, const char *id,
 	bool *was_there, struct err *e);
 
-/* A short word for the log: "ok", "foreign", ... */
-const char *session_outcome_name(enum session_outcome o);
-
 #endif
