@@ -120,7 +120,7 @@ fail(const struct admin *ad, const struct err *e)
 	admin_note("%s", e->detail);
 	if (*said != '\0' && strstr(e->detail, said) == NULL)
 		admin_note("the database says: %s", said);
-	if (strstr(e->detail, "42501") != NULL) /* privilege */
+	if (ad->db != NULL && db_is_denied(ad->db))
 		admin_note("admin_database, or -d, must name a role of the "
 			   "group mcp_admin");
 	return admin_status(e);

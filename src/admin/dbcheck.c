@@ -28,12 +28,6 @@ why(const struct db *db, const struct err *e)
 }
 
 static bool
-is_denied(const struct err *e)
-{
-	return strstr(e->detail, "42501") != NULL;
-}
-
-static bool
 schema_check(struct admin *ad, struct db *db)
 {
 	struct err e = { 0 };
@@ -42,7 +36,7 @@ schema_check(struct admin *ad, struct db *db)
 		report_pass("schema", "version %d", MIGRATION_CURRENT);
 		return true;
 	}
-	if (is_denied(&e))
+	if (db_is_denied(db))
 		report_fail("schema",
 			"give the role of key \"database\" the group "
 			"mcp_responder: mcp-admin login-role",
@@ -204,9 +198,9 @@ dbcheck_reaper(struct admin *ad, struct db *db)
 
 	if (health_sweep(db, ad->arena, &s, &e) != 0) {
 		report_warn("reaper",
-			is_denied(&e) ? "set admin_database, or give -d: a "
-					"role of the group mcp_admin"
-				      : NULL,
+			db_is_denied(db) ? "set admin_database, or give -d: a "
+					   "role of the group mcp_admin"
+					 : NULL,
 			"cannot tell: %s", why(db, &e));
 		return;
 	}

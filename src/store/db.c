@@ -29,6 +29,7 @@ struct db {
 	int64_t next_try_ms;
 	bool is_doomed; /* the server has announced that it ends this one */
 	bool is_retryable;
+	bool is_denied;
 	uint64_t round_trips;
 	char message[512];
 
@@ -351,6 +352,7 @@ failed(struct db *db, const char *name, const PGresult *res, struct err *e)
 	if (state == NULL)
 		return lost(db, ERR_UNAVAILABLE, name, "connection lost", e);
 	kind = kind_of(state, &db->is_retryable);
+	db->is_denied = strcmp(state, "42501") == 0;
 	if (strcmp(state, "26000") == 0 || strcmp(state, "42P05") == 0)
 		hint = " (behind a pooler? database_pooler = transaction)";
 	/* The server's text can quote values: it stays in db_message. */
@@ -444,7 +446,7 @@ is_ok(const PGresult *res)
 static void
 begin(struct db *db)
 {
-	db->is_retryable = false;
+	db->is_retryable = db->is_denied = false;
 	/* Why connecting failed is told until it succeeds. */
 	if (db->backoff_ms == 0)
 		db->message[0] = '\0';
@@ -694,6 +696,12 @@ uint64_t
 db_round_trips(const struct db *db)
 {
 	return db->round_trips;
+}
+
+bool
+db_is_denied(const struct db *db)
+{
+	return db->is_denied;
 }
 
 const char *

@@ -104,5 +104,7 @@ int db_fd(const struct db *db);
 uint64_t db_round_trips(const struct db *db);
 /* The server's message of the last failure, for mcp-admin; "" if none. */
 const char *db_message(const struct db *db);
+/* The last failure was a privilege that is missing (42501). */
+bool db_is_denied(const struct db *db);
 
 #endif

@@ -217,13 +217,16 @@ test_kinds(void **state UNUSED)
 	for (i = 0; i < NELEM(cases); i++) {
 		if (db_run(db, arena, &cases[i].stmt, NULL, &r, &e) != -1 ||
 			e.kind != cases[i].kind ||
-			db_is_retryable(db) != cases[i].is_retryable)
+			db_is_retryable(db) != cases[i].is_retryable ||
+			db_is_denied(db) !=
+				(strstr(e.detail, "42501") != NULL))
 			fail_msg("%s: %s", cases[i].stmt.name, e.detail);
 		assert_null(strstr(e.detail, "s3cret"));
 		assert_string_equal(db_message(db), "value s3cret");
 	}
 	assert_int_equal(db_run(db, arena, &ONE, NULL, &r, &e), 0);
 	assert_string_equal(db_message(db), "");
+	assert_false(db_is_denied(db));
 }
 
 static void
