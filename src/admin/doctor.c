@@ -17,24 +17,11 @@
 
 enum { WORKERS_MAX = 100000 };
 
-/* The file that conf_load reads. */
-static const char *
-conf_name(const struct admin *ad)
-{
-	const char *env = getenv("MCP_FCGI_CONF");
-
-	if (ad->file != NULL)
-		return ad->file;
-	return env != NULL && *env != '\0' ? env
-					   : SYSCONFDIR
-		       "/mcp-fcgi/mcp-fcgi.conf";
-}
-
 /* As the responder reads it: what it requires is required here. */
 static bool
 conf_check(struct admin *ad)
 {
-	const char *file = conf_name(ad);
+	const char *file = conf_file(ad->file);
 	struct conf *conf;
 	struct err e = { 0 };
 

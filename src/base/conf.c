@@ -14,8 +14,9 @@
 #include "base/err.h"
 #include "base/scope.h"
 
-#define DEFAULT_FILE SYSCONFDIR "/mcp-fcgi/mcp-fcgi.conf"
-#define ENV_PREFIX   "MCP_FCGI_"
+#define ENV_PREFIX "MCP_FCGI_"
+
+static const char DEFAULT_FILE[] = SYSCONFDIR "/mcp-fcgi/mcp-fcgi.conf";
 
 enum { FILE_BYTES_MAX = 262144, SECRET_BYTES_MAX = 65536 };
 
@@ -172,22 +173,25 @@ find_row(const char *name, size_t len)
 	return CONFFILE_UNKNOWN;
 }
 
+const char *
+conf_file(const char *file)
+{
+	if (file == NULL)
+		file = getenv(ENV_PREFIX "CONF");
+	return file != NULL ? file : DEFAULT_FILE;
+}
+
 static int
 read_file(struct raws *raws, const char *file, struct err *e)
 {
-	bool may_be_absent = false;
 	AUTO_FD fd = -1;
 	size_t len;
 	char *text;
 
-	if (file == NULL)
-		file = getenv(ENV_PREFIX "CONF");
-	if (file == NULL) {
-		file = DEFAULT_FILE;
-		may_be_absent = true;
-	}
+	file = conf_file(file);
 	fd = open(file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && may_be_absent)
+	/* Only the one that nobody has named. */
+	if (fd < 0 && errno == ENOENT && file == DEFAULT_FILE)
 		return 0;
 	if (fd < 0) {
 		return err_set(e, ERR_INVALID, NULL, "%s: %s", file,

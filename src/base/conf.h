@@ -124,6 +124,9 @@ MUST_CHECK int conf_parse(struct arena *a, const char *name, const char *text,
 	size_t len, enum conf_program program, struct conf **out,
 	struct err *e);
 
+/* The file that conf_load reads for FILE. */
+const char *conf_file(const char *file);
+
 /* For guards and documentation: row I as "name\tdefault\tprograms", or NULL.
    DEFAULT is "required", empty (see the manual) or the value. */
 const char *conf_row(size_t i, char *line, size_t cap);

@@ -451,7 +451,11 @@ test_load(void **state UNUSED)
 
 	/* The environment wins, and names itself in messages. */
 	setenv("MCP_FCGI_LEEWAY_S", "8", 1);
+	assert_string_equal(conf_file(NULL),
+		SYSCONFDIR "/mcp-fcgi/mcp-fcgi.conf");
 	setenv("MCP_FCGI_CONF", path, 1);
+	assert_string_equal(conf_file(NULL), path);
+	assert_string_equal(conf_file("/x"), "/x");
 	assert_int_equal(conf_load(arena, NULL, CONF_FOR_FCGI, &c, &e), 0);
 	assert_int_equal(c->leeway_s, 8);
 	setenv("MCP_FCGI_LEEWAY_S", "x", 1);
