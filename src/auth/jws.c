@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include <cJSON.h>
 #include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -262,16 +261,11 @@ jws_verify(const struct jws *jws, void *pkey)
 static bool
 read_date(const struct cJSON *claims, const char *name, double *out, bool *has)
 {
-	const struct cJSON *v = cj_get(claims, name);
-
-	*has = v != NULL;
-	if (v == NULL)
+	*has = cj_get(claims, name) != NULL;
+	if (!*has)
 		return true;
-	if (!cJSON_IsNumber(v) || !isfinite(v->valuedouble) ||
-		v->valuedouble < 0 || v->valuedouble > NUMERIC_DATE_MAX)
-		return false;
-	*out = v->valuedouble;
-	return true;
+	return cj_get_number(claims, name, out) && isfinite(*out) &&
+	       *out >= 0 && *out <= NUMERIC_DATE_MAX;
 }
 
 static bool
@@ -339,7 +333,7 @@ jws_judge(const struct jws *jws, struct arena *a, const struct jws_rules *rules,
 	*why = "organization";
 	out->organization_id = NULL;
 	v = cj_get(claims, rules->claim_organization);
-	if (v != NULL && !cJSON_IsNull(v)) {
+	if (v != NULL && !cj_is_null(v)) {
 		s = cj_string(v);
 		if (s == NULL || strlen(s) > JWS_ID_MAX)
 			return JWS_INVALID;

@@ -93,6 +93,17 @@ cj_get_int(const struct cJSON *obj, const char *name, int64_t min, int64_t max,
 }
 
 bool
+cj_get_number(const struct cJSON *obj, const char *name, double *out)
+{
+	const cJSON *m = cj_get(obj, name);
+
+	if (!cJSON_IsNumber(m))
+		return false;
+	*out = m->valuedouble;
+	return true;
+}
+
+bool
 cj_get_bool(const struct cJSON *obj, const char *name, bool *out)
 {
 	const cJSON *m = cj_get(obj, name);

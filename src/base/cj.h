@@ -55,6 +55,8 @@ const struct cJSON *cj_get_array(const struct cJSON *obj, const char *name);
 /* An integer within [min, max], exactly representable; false otherwise. */
 bool cj_get_int(const struct cJSON *obj, const char *name, int64_t min,
 	int64_t max, int64_t *out);
+/* Any number; one too large for a double is infinite. */
+bool cj_get_number(const struct cJSON *obj, const char *name, double *out);
 bool cj_get_bool(const struct cJSON *obj, const char *name, bool *out);
 
 bool cj_is_object(const struct cJSON *v);

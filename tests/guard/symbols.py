@@ -14,9 +14,10 @@ IMPORTS = [
     (r"PQ.*", {"src/store/db.c", "src/store/dbtask.c"}),
     (r"curl_.*", {"src/net/fetch.c"}),
     (r"FCGX_.*", {"src/http/fcgi.c"}),
-    (r"jwt_.*", {"src/auth/jws.c"}),
+    # signs tokens for a test; src/auth/jws.h says why it reads none
+    (r"jwt_.*", set()),
     (r"ini_.*", {"src/base/conffile.c"}),
-    (r"cJSON_(?!Is).*", {"src/base/cj.c"}),
+    (r"cJSON_.*", {"src/base/cj.c"}),
     # one connection, parameters only
     (r"PQ(escape|exec|unescape).*", set()),
     # case-insensitive, or accepts what follows the value

@@ -213,6 +213,7 @@ test_get(void **state UNUSED)
 		"\"t\":true,\"f\":false,\"n\":null,\"i\":5}");
 	bool b = false;
 	int64_t n;
+	double d;
 
 	assert_string_equal(cj_get_string(v, "s"), "x");
 	assert_null(cj_get_string(v, "S"));
@@ -229,6 +230,9 @@ test_get(void **state UNUSED)
 	assert_false(cj_get_bool(v, "n", &b));
 	assert_false(cj_get_bool(v, "i", &b));
 	assert_false(cj_get_int(v, "s", 0, 9, &n));
+	assert_false(cj_get_number(v, "s", &d));
+	assert_false(cj_get_number(v, "absent", &d));
+	assert_true(cj_get_number(v, "i", &d) && d == 5);
 	assert_int_equal(cj_array_len(cj_get(v, "l")), 2);
 	assert_int_equal(cj_array_len(v), 0);
 	assert_string_equal(cj_string(cj_array_at(cj_get(v, "l"), 1)), "y");
