@@ -4,7 +4,6 @@
 GUARDS = \
 	tests/guard/conf.py \
 	tests/guard/events.py \
-	tests/guard/events.py \
 	tests/guard/layers.py \
 	tests/guard/registered.py \
 	tests/guard/schema.sh \
