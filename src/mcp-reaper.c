@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * mcp-reaper: one bounded sweep, from cron or a timer.  See mcp-reaper(8).
- */
+/* mcp-reaper: one bounded sweep, from cron or a timer (mcp-reaper(8)). */
 #include "base/compat.h"
 
 #include <getopt.h>
@@ -179,12 +177,11 @@ main(int argc, char **argv)
 		setenv("MCP_FCGI_REAPER_DATABASE", o.dsn, 1);
 	}
 	if (conf_load(a, o.conf, CONF_FOR_REAPER, &conf, &e) != 0) {
-		log_err(LOG_LEVEL_ERR, "conf.bad", &e);
+		log_err(LOG_LEVEL_ERR, "start.failed", &e);
 		arena_free(a);
 		return EXIT_FAILURE;
 	}
-	log_open("mcp-reaper", (enum log_target)conf->log_target,
-		(enum log_level)conf->log_level);
+	log_open("mcp-reaper", conf->log_target, conf->log_level);
 	db = db_new(&(const struct db_options){
 		.conninfo = conf->reaper_database,
 		.application_name = "mcp-reaper",
@@ -194,7 +191,7 @@ main(int argc, char **argv)
 		.connect_timeout_s = 5 });
 	rc = sweep_once(db, conf, &o, &s, &e);
 	if (rc != 0)
-		log_err(LOG_LEVEL_ERR, "sweep.fail", &e);
+		log_err(LOG_LEVEL_ERR, "sweep.failed", &e);
 	summary_print(&o, &s);
 	if (fflush(stdout) != 0 && rc == 0)
 		rc = err_set(&e, ERR_INTERNAL, NULL, "standard output");
