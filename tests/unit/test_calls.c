@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Programs with tools: calls and their answers, scripts, suspension.  The
- * host that answers is a table in this file.
+ * host that answers is a table in this file.  For hostile sandboxes this
+ * program plays one: started with an argument it is not a test.
  */
 #include "base/compat.h"
 
@@ -18,7 +19,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "run/heap.h"
-#include "sandbox/frame.h"
+#include "run/link.h"
+#include "run/process.h"
 
 static const char *program;
 static struct arena *arena;
@@ -1451,10 +1453,250 @@ test_root_script(void **state UNUSED)
 	sandbox_close(sb);
 }
 
+/* Sandboxes that are not what they should be: "/proc/self/exe NAME". */
+
+static uint32_t fake_seq;
+
+static void
+say(enum frame_kind kind, const void *p, size_t len)
+{
+	uint8_t h[FRAME_HEADER_LEN];
+
+	frame_put_header(h, len, kind, ++fake_seq);
+	if (write(FRAME_FD, h, sizeof(h)) < 0 ||
+		(len > 0 && write(FRAME_FD, p, len) < 0))
+		_exit(1);
+}
+
+static void
+say_call(uint32_t number, uint32_t parent, const char *args)
+{
+	const struct frame_call c = {
+		.number = number, .parent = parent, .path_len = 3
+	};
+	uint8_t p[FRAME_CALL_LEN + 3 + 64];
+
+	frame_put_call(p, &c);
+	memcpy(p + FRAME_CALL_LEN, "t.a", 3);
+	memcpy(p + FRAME_CALL_LEN + 3, args, strlen(args));
+	say(FRAME_CALL, p, FRAME_CALL_LEN + 3 + strlen(args));
+}
+
+static void
+say_idle(uint32_t taken)
+{
+	uint8_t p[FRAME_IDLE_LEN];
+
+	frame_put_idle(p, taken);
+	say(FRAME_IDLE, p, sizeof(p));
+}
+
+static void
+say_scripted(uint32_t number, enum frame_answer how)
+{
+	const struct frame_return r = { .number = number, .answer = how };
+	uint8_t p[FRAME_RETURN_LEN + 1];
+
+	frame_put_return(p, &r);
+	p[FRAME_RETURN_LEN] = '1';
+	say(FRAME_SCRIPTED, p, sizeof(p));
+}
+
+static void
+fake_gap(void)
+{
+	say_call(2, 0, "{}");
+}
+
+static void
+fake_again(void)
+{
+	say_call(1, 0, "{}");
+	say_call(1, 0, "{}");
+}
+
+static void
+fake_parent(void)
+{
+	say_call(1, 0, "{}");
+	say_call(2, 1, "{}");
+}
+
+static void
+fake_large(void)
+{
+	say_call(1, 0, "\"01234567890123456789012345678901234567890123\"");
+}
+
+static void
+fake_told(void)
+{
+	for (int i = 0; i < 2000; i++)
+		say_call(0, 0, "{}");
+}
+
+static void
+fake_idle(void)
+{
+	say_idle(0);
+}
+
+static void
+fake_taken(void)
+{
+	say_call(1, 0, "{}");
+	say_idle(7);
+}
+
+static void
+fake_idle_call(void)
+{
+	say_call(1, 0, "{}");
+	say_idle(0);
+	say_call(2, 0, "{}");
+}
+
+static void
+fake_scripted(void)
+{
+	say_call(1, 0, "{}");
+	say_scripted(1, FRAME_ANSWER_OK);
+}
+
+static void
+fake_heap(void)
+{
+	uint8_t p[FRAME_HEAP_LEN + 4];
+
+	say(FRAME_HEAP, p, frame_put_heap_end(p, 0));
+}
+
+static void
+fake_checked(void)
+{
+	uint8_t p[FRAME_RETURN_LEN] = { 1 };
+
+	say(FRAME_CHECKED, p, sizeof(p));
+}
+
+static const struct fake {
+	const char *name;
+	void (*fn)(void);
+	const char *detail; /* a part of it */
+} fakes[] = {
+	{ "gap", fake_gap, "not agreed" },
+	{ "again", fake_again, "not agreed" },
+	{ "parent", fake_parent, "not agreed" },
+	{ "large", fake_large, "not agreed" },
+	{ "told", fake_told, "not agreed" },
+	{ "idle", fake_idle, "range" },
+	{ "taken", fake_taken, "range" },
+	{ "idle_call", fake_idle_call, "not agreed" },
+	{ "scripted", fake_scripted, "not agreed" },
+	{ "heap", fake_heap, "kind" },
+	{ "checked", fake_checked, "kind" },
+};
+
+static void
+test_fake(void **state)
+{
+	const struct fake *f = *state;
+	struct sandbox *sb;
+	struct sandbox_event ev;
+
+	limits.program = "/proc/self/exe";
+	limits.image = f->name;
+	limits.args_bytes = 40;
+	sb = start("return 1");
+	do
+		ev = next(sb);
+	while (ev.kind == SANDBOX_EVENT_CALL || ev.kind == SANDBOX_EVENT_IDLE);
+	assert_int_equal(ev.kind, SANDBOX_EVENT_END);
+	assert_int_equal(ev.result->status, SANDBOX_CRASHED);
+	if (strstr(ev.result->detail, f->detail) == NULL)
+		fail_msg("detail: %s", ev.result->detail);
+	sandbox_close(sb);
+}
+
+/* And what the sandbox makes of a parent that speaks nonsense. */
+static void
+test_hostile_parent(void **state UNUSED)
+{
+	static const struct {
+		enum frame_kind kind;
+		uint32_t len;
+		uint8_t bytes[16];
+		const char *text; /* of the ERROR */
+	} bad[] = {
+		{ FRAME_RETURN, 3, { 0 }, "length out of bounds" },
+		{ FRAME_RETURN, 9, { 1, 0, 0, 0, 9, 0, 0, 0, '1' },
+			"field out of range" },
+		{ FRAME_RETURN, 9, { 1, 0, 0, 0, 1, 1, 0, 0, '1' },
+			"reserved field is not zero" },
+		{ FRAME_RETURN, 9, { 1, 0, 0, 0, 1, 0, 0, 0, 0xff },
+			"text is not UTF-8" },
+		{ FRAME_SCRIPT, 12, { 1, 0, 0, 0, 9 }, "length out of bounds" },
+		{ FRAME_CHECK, 12, { 0 }, "unexpected kind of frame" },
+		{ FRAME_HEAP, 4, { 0 }, "unexpected kind of frame" },
+		{ FRAME_SUSPEND, 1, { 0 }, "length out of bounds" },
+		{ FRAME_CALL, 13, { 0 }, "unexpected kind of frame" },
+		{ FRAME_RUN, FRAME_RUN_LEN, { 0 }, "unexpected kind of frame" },
+	};
+	static const char code[] = "await tools.t.a()";
+	const struct frame_run r = { .wall_ms = 5000,
+		.cpu_ms = 5000,
+		.stack_bytes = 1 << 20,
+		.heap_bytes = 1 << 20,
+		.output_bytes = 1000,
+		.calls_max = 9,
+		.args_bytes = 99,
+		.args_total = 999 };
+
+	for (size_t i = 0; i < NELEM(bad); i++) {
+		struct process p;
+		struct process_end pe;
+		struct link l;
+		struct err e = { 0 };
+		uint8_t fixed[FRAME_RUN_LEN], *payload = NULL;
+		enum frame_fault f;
+		enum link_state s;
+		struct frame_failure failure;
+
+		assert_int_equal(process_start(program, NULL, &p, &e), 0);
+		link_init(&l, p.fd);
+		frame_put_run(fixed, &r);
+		link_put(&l, FRAME_RUN, fixed, sizeof(fixed), NULL, 0, code,
+			strlen(code));
+		/* an answer to nobody's call is no fault */
+		link_put(&l, FRAME_RETURN, "\x09\0\0\0\1\0\0\0", 8, "1", 1,
+			NULL, 0);
+		link_put(&l, bad[i].kind, bad[i].bytes,
+			bad[i].len < 16 ? bad[i].len : 16, fixed,
+			bad[i].len < 16 ? 0 : bad[i].len - 16, NULL, 0);
+		do {
+			struct pollfd fd = { .fd = p.fd, .events = POLLIN };
+
+			link_flush(&l);
+			s = link_next(&l, arena, &payload, &f);
+			if (s == LINK_NONE)
+				poll(&fd, 1, 1000);
+		} while (s == LINK_NONE ||
+			 (s == LINK_FRAME && l.frame.kind != FRAME_ERROR));
+		assert_int_equal(s, LINK_FRAME);
+		assert_int_equal(
+			frame_get_error(payload, l.frame.len, &failure),
+			FRAME_OK);
+		assert_int_equal(failure.what, FRAME_ERROR_INTERNAL);
+		assert_string_equal(failure.message, bad[i].text);
+		process_end(&p, true, &pe);
+		link_release(&l);
+	}
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {
 		TEST(test_order),
@@ -1473,12 +1715,22 @@ main(void)
 		TEST(test_scripts_in_a_row),
 		TEST(test_too_many_scripts),
 		TEST(test_root_script),
+		TEST(test_hostile_parent),
 		TEST(test_figures),
 	};
 	struct CMUnitTest tests[NELEM(rows) + NELEM(programs) +
-				NELEM(script_rows) + NELEM(plain)];
+				NELEM(script_rows) + NELEM(fakes) +
+				NELEM(plain)];
 	size_t n = 0;
 
+	for (size_t i = 0; argc == 2 && i < NELEM(fakes); i++) {
+		if (strcmp(fakes[i].name, argv[1]) != 0)
+			continue;
+		fakes[i].fn();
+		/* It does not end by itself. */
+		(void)!read(FRAME_FD, (char[64]){ 0 }, 64);
+		pause();
+	}
 	program = getenv("MCP_SANDBOX");
 	if (program == NULL || access(program, X_OK) != 0) {
 		printf("1..0 # SKIP MCP_SANDBOX does not name mcp-sandbox\n");
@@ -1495,6 +1747,9 @@ main(void)
 		tests[n++] =
 			(struct CMUnitTest){ script_rows[i].name, test_script,
 				set_up, tear_down, (void *)&script_rows[i] };
+	for (size_t i = 0; i < NELEM(fakes); i++)
+		tests[n++] = (struct CMUnitTest){ fakes[i].name, test_fake,
+			set_up, tear_down, (void *)&fakes[i] };
 	for (size_t i = 0; i < NELEM(plain); i++)
 		tests[n++] = plain[i];
 	return _cmocka_run_group_tests("calls", tests, n, NULL, NULL);

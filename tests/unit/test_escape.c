@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -214,6 +215,15 @@ try_write_high_fd(void)
 	syscall(SYS_write, FRAME_FD + 1, "x", 1);
 }
 
+/* The processor time is not to be won back; only real time's stands still. */
+static void
+try_other_timers(void)
+{
+	const struct itimerval none = { 0 };
+
+	syscall(SYS_setitimer, ITIMER_PROF, &none, NULL);
+}
+
 static int
 end_of(void (*fn)(void))
 {
@@ -244,11 +254,13 @@ test_refused(void **state)
 static void
 do_allowed(void)
 {
+	const struct itimerval none = { 0 };
 	struct timespec ts;
 	char c;
 
 	syscall(SYS_clock_gettime, CLOCK_REALTIME, &ts);
 	syscall(SYS_getrandom, &c, 1, 0);
+	syscall(SYS_setitimer, ITIMER_REAL, &none, NULL);
 	if (syscall(SYS_write, FRAME_FD, "x", 1) != 1)
 		syscall(SYS_exit_group, 1);
 }
@@ -333,6 +345,7 @@ main(void)
 		const char *name;
 		void (*fn)(void);
 	} rows[] = {
+		ATTEMPT(try_other_timers),
 		ATTEMPT(try_openat),
 		ATTEMPT(try_proc_mem),
 		ATTEMPT(try_creat),
