@@ -104,7 +104,7 @@ static int
 listen_tcp(const char *address, struct err *e)
 {
 	struct addrinfo hints, *found = NULL, *ai;
-	const char *colon = strrchr(address, ':');
+	const char *colon = strrchr(address, ':'), *from = address;
 	char host[128];
 	int fd = -1, on = 1, rc;
 	size_t len;
@@ -115,10 +115,10 @@ listen_tcp(const char *address, struct err *e)
 			"--listen takes unix:/path or address:port");
 	len = (size_t)(colon - address);
 	if (address[0] == '[' && address[len - 1] == ']') {
-		address++;
+		from++;
 		len -= 2;
 	}
-	memcpy(host, address, len);
+	memcpy(host, from, len);
 	host[len] = '\0';
 	memset(&hints, 0, sizeof(hints));
 	hints.ai_socktype = SOCK_STREAM;
@@ -129,16 +129,17 @@ listen_tcp(const char *address, struct err *e)
 			gai_strerror(rc));
 	for (ai = found; ai != NULL && fd < 0; ai = ai->ai_next) {
 		fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (fd < 0)
-			continue;
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 ||
-			listen(fd, BACKLOG) != 0) {
-			err_set(e, ERR_INTERNAL, NULL, "%s: %s", address,
-				strerror(errno));
+		if (fd >= 0)
+			setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on,
+				sizeof(on));
+		if (fd >= 0 && bind(fd, ai->ai_addr, ai->ai_addrlen) == 0 &&
+			listen(fd, BACKLOG) == 0)
+			break;
+		err_set(e, ERR_INTERNAL, NULL, "%s: %s", address,
+			strerror(errno));
+		if (fd >= 0)
 			close(fd);
-			fd = -1;
-		}
+		fd = -1;
 	}
 	freeaddrinfo(found);
 	return fd;
@@ -241,17 +242,33 @@ wind_down(struct child *c, int n, const sigset_t *mask)
 	}
 }
 
+/* Handle the signals, outside ppoll blocked; *OLD is the mask for it. */
+static void
+take_signals(sigset_t *old)
+{
+	static const int HANDLED[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+	struct sigaction sa;
+	sigset_t block;
+	size_t i;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = on_signal;
+	sigemptyset(&block);
+	for (i = 0; i < NELEM(HANDLED); i++) {
+		sigaction(HANDLED[i], &sa, NULL);
+		sigaddset(&block, HANDLED[i]);
+	}
+	sigprocmask(SIG_BLOCK, &block, old);
+}
+
 int
 worker_run(const struct worker_options *o, struct err *e)
 {
-	static const int HANDLED[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
 	struct timespec ts = { 0, RESPAWN_PAUSE_MS * 1000000L };
 	const char *path = NULL;
-	struct sigaction sa;
 	struct child *c;
-	sigset_t block, old;
+	sigset_t old;
 	bool is_short;
-	size_t s;
 	int fd, i;
 
 	if (strncmp(o->listen, "unix:", 5) == 0)
@@ -261,17 +278,11 @@ worker_run(const struct worker_options *o, struct err *e)
 	if (fd < 0)
 		return -1;
 	c = calloc((size_t)o->workers, sizeof(*c));
-	if (c == NULL)
+	if (c == NULL) {
+		close(fd);
 		return err_set(e, ERR_INTERNAL, NULL, "out of memory");
-
-	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = on_signal;
-	sigemptyset(&block);
-	for (s = 0; s < NELEM(HANDLED); s++) {
-		sigaction(HANDLED[s], &sa, NULL);
-		sigaddset(&block, HANDLED[s]);
 	}
-	sigprocmask(SIG_BLOCK, &block, &old);
+	take_signals(&old);
 	log_event(LOG_LEVEL_INFO, "worker.listen", "on", o->listen, "workers",
 		log_num(o->workers), NULL);
 

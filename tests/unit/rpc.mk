@@ -11,7 +11,8 @@ UNIT_RPC = \
 	tests/unit/test_revision \
 	tests/unit/test_route \
 	tests/unit/test_run \
-	tests/unit/test_sse
+	tests/unit/test_sse \
+	tests/unit/test_worker
 
 check_PROGRAMS += $(UNIT_RPC)
 TESTS += $(UNIT_RPC)
@@ -25,4 +26,6 @@ tests_unit_test_revision_LDADD = $(UNIT_LIBS)
 tests_unit_test_route_LDADD = $(UNIT_LIBS)
 tests_unit_test_run_LDADD = $(UNIT_LIBS)
 tests_unit_test_sse_LDADD = $(UNIT_LIBS)
+tests_unit_test_worker_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=socket
+tests_unit_test_worker_LDADD = $(UNIT_LIBS)
 endif
