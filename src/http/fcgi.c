@@ -13,11 +13,9 @@
 
 #include "base/err.h"
 
-extern char **environ;
-
 struct fcgi {
 	int listen_fd; /* -1: CGI */
-	bool cgi_done;
+	bool is_cgi_done;
 	sigset_t waiting; /* mask while waiting: nothing blocked */
 	FCGX_Request request;
 };
@@ -113,9 +111,9 @@ fcgi_close(struct fcgi *f)
 static enum fcgi_got
 accept_cgi(struct fcgi *f)
 {
-	if (f->cgi_done)
+	if (f->is_cgi_done)
 		return FCGI_SHUTDOWN;
-	f->cgi_done = true;
+	f->is_cgi_done = true;
 	return FCGI_REQUEST;
 }
 

@@ -18,7 +18,7 @@ enum fcgi_got {
 	FCGI_BROKEN    /* the listening socket does not work */
 };
 
-/* Whether descriptor 0 is a FastCGI listening socket. */
+/* Whether FD is a listening socket, as front servers leave it. */
 bool fcgi_is_socket(int fd);
 
 /*
