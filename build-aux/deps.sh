@@ -8,6 +8,7 @@
 
 DEPS_BUILD='gcc make autoconf automake pkgconf libc6-dev libfcgi-dev
 libcjson-dev libssl-dev libjwt-dev libcurl4-openssl-dev libpq-dev libinih-dev
+libyaml-dev
 libseccomp-dev libcmocka-dev zlib1g-dev wabt'
 DEPS_RUN='postgresql lighttpd apache2 libapache2-mod-fcgid curl procps
 util-linux ca-certificates'
@@ -78,7 +79,8 @@ deps_missing_elsewhere() {
 	for p in gcc make autoreconf pkg-config wasm2c curl npm psql; do
 		command -v $p >/dev/null 2>&1 || echo "$p"
 	done
-	for p in fcgi libcjson libcrypto libjwt libcurl libpq inih libseccomp
+	for p in fcgi libcjson libcrypto libjwt libcurl libpq inih libseccomp \
+		yaml-0.1
 	do
 		pkg-config --exists $p 2>/dev/null ||
 			echo "$p (headers and library)"

@@ -74,6 +74,12 @@ libmcp_a_SOURCES = \
 	src/run/render.c src/run/render.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
+	src/run/yaml.c src/run/yaml.h \
+	src/run/openapi_schema.c src/run/openapi_schema.h \
+	src/run/openapi_ref.c src/run/openapi_ref.h \
+	src/run/openapi_op.c src/run/openapi_op.h \
+	src/run/openapi_name.c src/run/openapi_name.h \
+	src/run/openapi.c src/run/openapi.h \
 	src/run/tool_http.c src/run/tool_http.h \
 	src/run/httpbody.c src/run/httpbody.h \
 	src/run/httpargs.c src/run/httpargs.h \
@@ -122,4 +128,4 @@ mcp_admin_SOURCES = src/mcp-admin.c \
 mcp_admin_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' \
 	-DSQL_SOURCE_DIR='"$(abs_top_srcdir)/sql"'
 mcp_admin_LDADD = libmcp.a libcore.a $(CJSON_LIBS) $(CURL_LIBS) \
-	$(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS)
+	$(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS) $(YAML_LIBS)
