@@ -188,18 +188,27 @@ write_image(const char *file)
 	return 0;
 }
 
-/* The text of the script FILE in linear memory; 0 after a message. */
+/* The script FILE as code for realm_make; 0 after a message. */
 static uint32_t
-load_text(const char *file, uint32_t *len)
+load_code(const char *file, uint32_t *len)
 {
 	AUTO_FREE char *text = NULL;
+	uint32_t at, code;
 	size_t n;
 
 	text = read_file(file, &n);
 	if (text == NULL)
 		return 0;
-	*len = n;
-	return vm_put_text(text, n);
+	at = vm_put_text(text, n);
+	code = realm_compile(at, n, len);
+	Z_quickjsZ_wasm_free(&vm_q, at);
+	if (code == 0) {
+		const char *s =
+			vm_text(Z_quickjsZ_qjs_get_exception(&vm_q), &n);
+
+		fprintf(stderr, "%s: %.*s\n", file, (int)n, s);
+	}
+	return code;
 }
 
 /*
@@ -215,7 +224,7 @@ make_realms(const struct image_sources *from)
 	if ((v = load_script(from->typescript)) == 0)
 		return false;
 	Z_quickjsZ_qjs_free_value(&vm_q, v);
-	realm_prelude = load_text(from->prelude, &realm_prelude_len);
+	realm_prelude = load_code(from->prelude, &realm_prelude_len);
 	if (realm_prelude == 0)
 		return false;
 	for (uint32_t i = 0; i < 1 + REALM_SPARE; i++)
@@ -223,7 +232,7 @@ make_realms(const struct image_sources *from)
 			    realm_prelude_len, i == 0))
 			return false;
 	vm_state.realm_count = 1 + REALM_SPARE;
-	code = load_text(from->checker, &len);
+	code = load_code(from->checker, &len);
 	if (code == 0 || !realm_make(&realm_checker, code, len, false))
 		return false;
 	Z_quickjsZ_wasm_free(&vm_q, code);

@@ -10,6 +10,9 @@
 #include "sandbox/imports.h"
 #include "sandbox/vm.h"
 
+/* Of the engine. */
+#define COMPILE_STRIP_SOURCE 1
+
 struct frame_realm realm_checker;
 uint32_t realm_prelude, realm_prelude_len;
 uint32_t realm_current;
@@ -66,7 +69,7 @@ realm_make(struct frame_realm *out, uint32_t code, uint32_t code_len,
 	Z_quickjsZ_qjs_set_runtime_and_context(
 		&vm_q, vm_state.runtime, out->context);
 	imports_define();
-	v = vm_eval(code, code_len, "prelude.js", 0);
+	v = Z_quickjsZ_qjs_eval_bytecode(&vm_q, code, code_len);
 	if (Z_quickjsZ_qjs_is_function(&vm_q, v))
 		out->run = v;
 	else if (vm_is_making && Z_quickjsZ_qjs_is_exception(&vm_q, v)) {
@@ -79,6 +82,21 @@ realm_make(struct frame_realm *out, uint32_t code, uint32_t code_len,
 	if (before != REALM_NONE)
 		realm_enter(before);
 	return out->run != 0;
+}
+
+uint32_t
+realm_compile(uint32_t at, uint32_t len, uint32_t *code_len)
+{
+	static const char name[] = "prelude.js";
+	uint32_t file = vm_put_text(name, strlen(name));
+	uint32_t out = vm_alloc(4);
+	uint32_t code = Z_quickjsZ_qjs_compile(
+		&vm_q, at, len, file, 0, COMPILE_STRIP_SOURCE, out);
+
+	*code_len = vm_get32(out);
+	Z_quickjsZ_wasm_free(&vm_q, out);
+	Z_quickjsZ_wasm_free(&vm_q, file);
+	return code;
 }
 
 uint32_t

@@ -21,7 +21,7 @@
 #define REALM_CHECKER (FRAME_REALMS_MAX + 1)
 
 extern struct frame_realm realm_checker;
-/* The prelude's source in linear memory, for realms to come. */
+/* The prelude as bytecode in linear memory, for realms to come. */
 extern uint32_t realm_prelude, realm_prelude_len;
 
 /* Whose code runs: host functions and errors are this realm's. */
@@ -36,6 +36,9 @@ void realm_enter_context(uint32_t context);
  */
 MUST_CHECK bool realm_make(struct frame_realm *out, uint32_t code,
 	uint32_t code_len, bool is_first);
+
+/* The script of LEN bytes at AT, which a NUL follows, as code for that. */
+uint32_t realm_compile(uint32_t at, uint32_t len, uint32_t *code_len);
 
 /* A realm for the script of call NUMBER, or REALM_NONE. */
 uint32_t realm_take(uint32_t number);
