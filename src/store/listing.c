@@ -6,22 +6,27 @@
 #include "base/err.h"
 #include "store/db.h"
 
-DB_STMT(ORGANIZATIONS, "listing_organizations_2",
-	"SELECT organization_id, name, members, tokens_live, sessions_live,"
-	" mcp.iso(last_activity_at)"
+/* Written out: mcp_readonly, which lists too, may not call mcp.iso. */
+#define ISO(column)                        \
+	"to_char(" column " AT TIME ZONE " \
+	"'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+
+DB_STMT(ORGANIZATIONS, "listing_organizations_1",
+	"SELECT organization_id, name, members, tokens_live, sessions_live, "
+	ISO("last_activity_at")
 	" FROM mcp.organization_usage ORDER BY organization_id",
 	0, LISTING_ORGANIZATION_COLUMNS);
 
-DB_STMT(MEMBERS, "listing_members_2",
-	"SELECT organization_id, account_id, mcp.iso(created_at)"
+DB_STMT(MEMBERS, "listing_members_1",
+	"SELECT organization_id, account_id, " ISO("created_at")
 	" FROM mcp.membership"
 	" WHERE $1::text IS NULL OR organization_id = $1"
 	" ORDER BY organization_id, account_id",
 	1, LISTING_MEMBER_COLUMNS);
 
-DB_STMT(TOKENS, "listing_tokens_2",
-	"SELECT api_token_id, token_hint, organization_id, account_id, name,"
-	" mcp.iso(created_at), mcp.iso(expires_at), mcp.iso(last_used_at),"
+DB_STMT(TOKENS, "listing_tokens_1",
+	"SELECT api_token_id, token_hint, organization_id, account_id, name, "
+	ISO("created_at") ", " ISO("expires_at") ", " ISO("last_used_at") ","
 	" state FROM (SELECT api_token_id, token_hint, organization_id,"
 	"  account_id, name, created_at, expires_at, last_used_at,"
 	"  CASE WHEN revoked_at IS NOT NULL THEN 'revoked'"
@@ -31,9 +36,9 @@ DB_STMT(TOKENS, "listing_tokens_2",
 	" AND ($2::boolean OR state = 'live') ORDER BY api_token_id",
 	2, LISTING_TOKEN_COLUMNS);
 
-DB_STMT(SESSIONS, "listing_sessions_2",
+DB_STMT(SESSIONS, "listing_sessions_1",
 	"SELECT session_hint, organization_id, account_id, client_name,"
-	" protocol_version, mcp.iso(created_at), mcp.iso(at), state"
+	" protocol_version, " ISO("created_at") ", " ISO("at") ", state"
 	" FROM (SELECT session_hint, organization_id, account_id,"
 	"   client_name, protocol_version, created_at,"
 	"   last_activity_at AS at, 'live' AS state FROM mcp.session_live"
@@ -50,19 +55,17 @@ DB_STMT(SESSIONS, "listing_sessions_2",
 	4, LISTING_SESSION_COLUMNS);
 
 /* 'g' sorts behind every hex digit. */
-DB_STMT(SESSION, "listing_session_2",
+DB_STMT(SESSION, "listing_session_1",
 	"(SELECT left(s.session_id, 8),"
 	" CASE WHEN x.expired_by IS NULL THEN 'live' ELSE 'expired' END,"
 	" x.expired_by, s.organization_id, s.account_id, s.issuer,"
 	" s.protocol_version, s.client_info::text,"
-	" s.client_capabilities::text, mcp.iso(s.created_at),"
-	" mcp.iso(s.initialized_at), mcp.iso(s.last_activity_at),"
-	" mcp.iso(least("
-	"  s.last_activity_at + make_interval(secs => s.idle_s),"
-	"  CASE WHEN s.lifetime_s > 0 THEN"
-	"   s.created_at + make_interval(secs => s.lifetime_s) END)),"
-	" mcp.iso(s.alarm_at), NULL, NULL, s.idle_s, s.lifetime_s,"
-	" s.readopt_s"
+	" s.client_capabilities::text, " ISO("s.created_at") ", "
+	ISO("s.initialized_at") ", " ISO("s.last_activity_at") ", "
+	ISO("least(s.last_activity_at + make_interval(secs => s.idle_s),"
+	    " CASE WHEN s.lifetime_s > 0 THEN"
+	    " s.created_at + make_interval(secs => s.lifetime_s) END)") ", "
+	ISO("s.alarm_at") ", NULL, NULL, s.idle_s, s.lifetime_s, s.readopt_s"
 	" FROM mcp.session s CROSS JOIN LATERAL (SELECT"
 	"  mcp.session_expired_by(s.created_at, s.last_activity_at, s.idle_s,"
 	"   s.lifetime_s) AS expired_by) x"
@@ -70,8 +73,8 @@ DB_STMT(SESSION, "listing_session_2",
 	" UNION ALL "
 	"(SELECT left(d.session_id, 8), 'ended', d.reason,"
 	" d.organization_id, d.account_id, d.issuer, NULL, NULL, NULL, NULL,"
-	" NULL, NULL, NULL, NULL, mcp.iso(d.ended_at),"
-	" mcp.iso(d.readopt_until), NULL, NULL, NULL"
+	" NULL, NULL, NULL, NULL, " ISO("d.ended_at") ", "
+	ISO("d.readopt_until") ", NULL, NULL, NULL"
 	" FROM mcp.session_tombstone d"
 	" WHERE d.session_id >= $1 AND d.session_id < $1 || 'g'"
 	" AND NOT EXISTS (SELECT FROM mcp.session s"
