@@ -60,6 +60,10 @@ tool_sql_configure(const struct tool_sql_env *env, struct arena *a,
 		return "service is no string";
 	if (cj_get(v, "role") != NULL && out->role == NULL)
 		return "role is no string";
+	/* SET ROLE none is the login again. */
+	if (out->role != NULL &&
+		(out->role[0] == '\0' || strcasecmp(out->role, "none") == 0))
+		return "role is no role";
 	if (service != NULL) {
 		if (!is_service_name(service))
 			return "service is no name of pg_service.conf";

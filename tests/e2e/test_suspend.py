@@ -10,8 +10,10 @@ import uuid
 
 import pytest
 
-from lib import tools
+from conftest import Stack
+from lib import paths, proc, tools
 from lib.client import Mcp
+from lib.cluster import Cluster, Sql
 from lib.upstream import Upstream
 
 
@@ -352,11 +354,98 @@ def test_no_keyring_nothing_waits(make_stack, front_kind, api):
     assert [t["name"] for t in u.list_tools().result["tools"]] == ["execute"]
 
 
-def test_waiting_costs_a_row_of_this_size(user, api):
-    for _ in range(3):
-        post(user, "size")
-    size = user.stack.sql.one(
-        "SELECT max(octet_length(heap)) FROM mcp.execution WHERE status = "
-        "'waiting'")
-    assert size < 150000, size
-    print("bytes per waiting run:", size, os.getpid())
+def test_the_clock_stands_while_it_waits(make_stack, front_kind, root, api):
+    s = make_stack(front_kind, {
+        "fetch_timeout_ms": 500, "execute_wall_ms": 1500,
+        "keyring_dir": tools.keyring(root, "keys-clock-" + front_kind)})
+    u = member(s, api)
+    x = post(u, "clock")
+    time.sleep(2)
+    assert done(resume(u, x))["ok"] is True
+    x = waits(u.execute("await tools.api.post({id: 'spin'}); for (;;) ;"))
+    r = resume(u, x)
+    assert r["isError"] is True
+    s = r["structuredContent"]
+    assert s["outcome"] == "timed_out"
+    assert s["calls"][0]["status"] == "done"
+    assert resume(u, x) == r
+
+
+RICH = """
+    const big = Array.from({length: 10000}, (_, i) => ({i}));
+    const map = new Map([['k', {v: 1}], [big[5], 'obj']]);
+    function* count() { let i = 0; while (true) yield i++; }
+    const gen = count(); gen.next(); gen.next();
+    let n = 10; const closure = () => ++n; closure();
+    const r = await tools.api.post({id: 'moved'});
+    return [big.length, big[9999].i, map.get('k').v, map.get(big[5]),
+        gen.next().value, closure(), r.ok, r.data.path]"""
+
+
+def test_restored_from_a_dump_on_another_pool(root, cluster, idp, front_kind,
+                                              api):
+    settings = {"fetch_timeout_ms": 1000,
+                "keyring_dir": tools.keyring(root, "keys-dump-" + front_kind)}
+    one = Stack(root, cluster, idp, front_kind, settings,
+                name="dumped-" + front_kind).start()
+    try:
+        u = member(one, api)
+        x = waits(u.execute(RICH))
+    finally:
+        one.stop()
+    dump = os.path.join(proc.hand_over(os.path.join(root, "dump")),
+                        front_kind)
+    r = proc.run([paths.postgres("pg_dump"), "-Fc", "-f", dump, "-d",
+                  cluster.dsn(one.database)])
+    assert r.returncode == 0, r.stderr
+    other = Cluster(os.path.join(root, "pg-restored-" + front_kind))
+    other.start()
+    try:
+        two = Stack(root, other, idp, front_kind, settings,
+                    name="restored-" + front_kind)
+        with Sql(other.dsn("postgres")) as sql:
+            sql.run('CREATE DATABASE "restored"')
+        r = proc.run([paths.postgres("pg_restore"), "-d",
+                      other.dsn("restored"), dump])
+        two.front.conf["database"] = other.dsn("restored", "e2e_responder")
+        two.front.write_conf()
+        two.start()
+        try:
+            v = Mcp(two.web, u.token).connect()
+            assert done(resume(v, x)) == [10000, 9999, 1, "obj", 2, 12, True,
+                                          "/post/moved"]
+        finally:
+            two.stop()
+    finally:
+        other.stop()
+    assert api.paths().count("/post/moved") == 1
+
+
+def test_a_thousand_wait_and_cost_rows_only(user, api):
+    front = user.stack.front
+    before = len(front.all_pids())
+    ids = []
+
+    def some(n):
+        u = Mcp(user.web, user.token).connect()
+        for _ in range(n):
+            ids.append(waits(u.execute(
+                "const r = await tools.api.post({id: 'many'}); "
+                "return r.error.code"))["executionId"])
+    threads = [threading.Thread(target=some, args=(250,)) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(ids) == 1000
+    assert len(front.all_pids()) <= before + 4     # judges of arguments
+    size = user.stack.sql.row(
+        "SELECT max(octet_length(heap)) AS most, avg(octet_length(heap))::int "
+        "AS mean, count(*) AS n FROM mcp.execution WHERE execution_id = "
+        "ANY (%s::uuid[])", ids)
+    assert size["n"] == 1000
+    assert size["most"] < 150000, size
+    print("bytes per waiting run: %(mean)d, at most %(most)d" % size)
+    for x in ids[::97]:
+        assert done(resume(user, {"executionId": x}, "decline")) == \
+            "approval_declined"

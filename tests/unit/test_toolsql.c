@@ -262,6 +262,7 @@ static void
 test_configuration(void **state UNUSED)
 {
 	static const char *const BAD[] = { "{}", "[]", "{\"role\":1}",
+		"{\"role\":\"none\"}", "{\"role\":\"\"}",
 		"{\"role\":\"tool_role\",\"max_rows\":0}",
 		"{\"service\":\"a b\"}", "{\"service\":\"x host=y\"}",
 		"{\"role\":\"tool_role\",\"timeout_ms\":\"1\"}" };

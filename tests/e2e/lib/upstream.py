@@ -20,6 +20,8 @@ class Upstream:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1               # one segment for head and body
+            disable_nagle_algorithm = True
 
             def do(self):
                 n = int(self.headers.get("content-length") or 0)
@@ -40,6 +42,7 @@ class Upstream:
                     self.send_header("content-length", str(len(data)))
                     self.end_headers()
                     self.wfile.write(data)
+                    self.wfile.flush()
                 except OSError:
                     pass
 
