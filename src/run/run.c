@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "run/call.h"
+#include "run/check.h"
 #include "run/engine.h"
 #include "run/loop.h"
 #include "run/render.h"
@@ -669,6 +670,75 @@ wait_for_other(const struct run_env *env, const struct run_word *word,
 	return 0;
 }
 
+/* The question that WORD can only be meant for; NULL: none, or several. */
+static const struct ledger_call *
+question_of(const struct run_word *word, const struct ledger_call *call,
+	size_t n)
+{
+	const struct ledger_call *found = NULL;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!call[i].is_question)
+			continue;
+		if (word->seq >= 0 && call[i].seq == word->seq)
+			return &call[i];
+		if (word->seq < 0 && found != NULL)
+			return NULL;
+		if (word->seq < 0)
+			found = &call[i];
+	}
+	return found;
+}
+
+/*
+ * What does not fit the question's schema is not passed on: a program would
+ * get what it did not ask for, and could not ask again.  *IS_FIT false:
+ * RESULT says so.
+ */
+static int
+check_content(const struct run_env *env, const struct run_word *word,
+	bool *is_fit, struct buf *result, struct err *e)
+{
+	const char *content = word->content != NULL ? word->content : "{}";
+	const struct ledger_call *question;
+	enum execution_outcome outcome;
+	struct check_verdict *v;
+	struct ledger_call *call;
+	struct execution x;
+	size_t n;
+
+	*is_fit = true;
+	if (env->check == NULL || strcmp(word->action, "accept") != 0)
+		return 0;
+	if (execution_state(env->db, env->arena, word->id, &env->owner,
+		    &outcome, &x, e) != 0)
+		return -1;
+	if (outcome != EXECUTION_WAITING && outcome != EXECUTION_RUNNING)
+		return 0;
+	if (ledger_calls(env->db, env->arena, word->id, &call, &n, e) != 0)
+		return -1;
+	question = question_of(word, call, n);
+	if (question == NULL || !question->is_elicit ||
+		question->schema == NULL || question->action != NULL)
+		return 0;
+	if (check_value(env->check, question->schema,
+		    strlen(question->schema), content, strlen(content),
+		    env->arena, &v, e) != 0)
+		return -1;
+	if (v->outcome == CHECK_VALID || v->outcome == CHECK_BAD_SCHEMA)
+		return 0;
+	*is_fit = false;
+	refuse(env, word,
+		&(struct render_refusal){ .status = "invalid_content",
+			.message = arena_printf(env->arena,
+				"The content does not fit the question's "
+				"requestedSchema: %s. The run still waits.",
+				v->message) },
+		result);
+	return 0;
+}
+
 /* One attempt; *IS_BUSY: another process runs it. */
 static int
 resume_once(const struct run_env *env, const struct run_word *word,
@@ -739,10 +809,13 @@ run_resume(const struct run_env *env, const struct run_word *word,
 {
 	int64_t deadline_ms = clock_mono_ms() + env->conf->execute_wall_ms;
 	char engine[ENGINE_ID_LEN + 1];
-	bool is_busy;
+	bool is_busy, is_fit;
 
-	if (engine_id(env->conf->sandbox, engine, e) != 0)
+	if (engine_id(env->conf->sandbox, engine, e) != 0 ||
+		check_content(env, word, &is_fit, result, e) != 0)
 		return -1;
+	if (!is_fit)
+		return 0;
 	for (;;) {
 		if (resume_once(env, word, engine, &is_busy, result, e) != 0)
 			return -1;

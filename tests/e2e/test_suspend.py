@@ -128,6 +128,11 @@ def test_elicitation(user):
         "content"] == {"name": "Bob"}
     x = waits(user.execute(code))
     assert done(resume(user, x, "decline"))["data"] == {"action": "decline"}
+    x = waits(user.execute(code))
+    r = resume(user, x, content={"name": 5})
+    assert r["structuredContent"]["status"] == "invalid_content", r
+    assert done(resume(user, x, content={"name": "C"}))["data"][
+        "content"] == {"name": "C"}
 
 
 def test_script_that_waits(user, api):
