@@ -320,10 +320,50 @@ take_idle(struct sandbox *sb, const uint8_t *p, size_t len,
 	return true;
 }
 
+/* Does the state know of the same calls?  What it says comes back later. */
+static bool
+is_same_state(const struct sandbox *sb, const struct frame_state *s)
+{
+	size_t scripts = 0;
+
+	for (uint32_t i = 0; i < s->open_count; i++)
+		if (numbers_find(&sb->open, s->open[i].number) ==
+			sb->open.count)
+			return false;
+	for (uint32_t i = 0; i < s->realm_count; i++) {
+		uint32_t call = s->realms[i].call;
+
+		if (call == 0)
+			continue;
+		if (numbers_find(&sb->scripts, call) == sb->scripts.count)
+			return false;
+		scripts++;
+	}
+	return s->calls == sb->calls && s->open_count == sb->open.count &&
+	       scripts == sb->scripts.count;
+}
+
+static enum frame_fault
+take_state(struct sandbox *sb, const uint8_t *p, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	struct frame_state *s = arena_alloc(sb->arena, sizeof(*s));
+	enum frame_fault f = frame_get_state(p, len, s);
+
+	if (f != FRAME_OK)
+		return f;
+	if (!is_same_state(sb, s))
+		return FRAME_BAD_VALUE;
+	for (size_t i = 0; i < FRAME_ENGINE_LEN; i++) {
+		sb->engine[2 * i] = digits[s->engine[i] >> 4];
+		sb->engine[2 * i + 1] = digits[s->engine[i] & 15];
+	}
+	return FRAME_OK;
+}
+
 static void
 take_heap(struct sandbox *sb, const uint8_t *p, size_t len)
 {
-	static const char digits[] = "0123456789abcdef";
 	enum frame_part part = FRAME_PART__MAX;
 	enum frame_fault f = frame_get_heap(p, len, &part);
 
@@ -331,20 +371,12 @@ take_heap(struct sandbox *sb, const uint8_t *p, size_t len)
 		(!sb->is_suspending ||
 			(part == FRAME_PART_STATE) != (sb->engine[0] == '\0')))
 		f = FRAME_BAD_KIND;
-	if (f == FRAME_OK && part == FRAME_PART_STATE &&
-		len < FRAME_HEAP_LEN + FRAME_ENGINE_LEN)
-		f = FRAME_BAD_LEN;
+	if (f == FRAME_OK && part == FRAME_PART_STATE)
+		f = take_state(sb, p, len);
 	if (f != FRAME_OK) {
 		fault(sb, f);
 		return;
 	}
-	if (part == FRAME_PART_STATE)
-		for (size_t i = 0; i < FRAME_ENGINE_LEN; i++) {
-			uint8_t byte = p[FRAME_HEAP_LEN + i];
-
-			sb->engine[2 * i] = digits[byte >> 4];
-			sb->engine[2 * i + 1] = digits[byte & 15];
-		}
 	sb->res->status = SANDBOX_SUSPENDED;
 	if (heap_add(sb->heap, p, len) != 0)
 		sb->res->status = SANDBOX_BIG_HEAP;

@@ -1571,6 +1571,27 @@ fake_heap(void)
 	say(FRAME_HEAP, p, frame_put_heap_end(p, 0));
 }
 
+/* One call was made; the state says otherwise. */
+static void
+fake_state(void)
+{
+	static struct frame_state s = { .calls = 2,
+		.output_bytes = 1,
+		.realm_count = 1,
+		.open_count = 1,
+		.open = { { .number = 2 } } };
+	static uint8_t p[FRAME_HEAP_MAX];
+	size_t want = 2 * FRAME_HEADER_LEN + FRAME_RUN_LEN + 8;
+	ssize_t n;
+
+	say_call(1, 0, "{}");
+	say_idle(0);
+	/* RUN with "return 1", then SUSPEND */
+	while (want > 0 && (n = read(FRAME_FD, p, want)) > 0)
+		want -= n;
+	say(FRAME_HEAP, p, frame_put_state(p, &s));
+}
+
 static void
 fake_checked(void)
 {
@@ -1595,6 +1616,7 @@ static const struct fake {
 	{ "scripted", fake_scripted, "not agreed" },
 	{ "heap", fake_heap, "kind" },
 	{ "checked", fake_checked, "kind" },
+	{ "state", fake_state, "range" },
 };
 
 static void
@@ -1608,9 +1630,14 @@ test_fake(void **state)
 	limits.image = f->name;
 	limits.args_bytes = 40;
 	sb = start("return 1");
-	do
+	do {
+		struct err e;
+
 		ev = next(sb);
-	while (ev.kind == SANDBOX_EVENT_CALL || ev.kind == SANDBOX_EVENT_IDLE);
+		if (ev.kind == SANDBOX_EVENT_IDLE && f->fn == fake_state)
+			assert_int_equal(sandbox_suspend(sb, &e), 0);
+	} while (
+		ev.kind == SANDBOX_EVENT_CALL || ev.kind == SANDBOX_EVENT_IDLE);
 	assert_int_equal(ev.kind, SANDBOX_EVENT_END);
 	assert_int_equal(ev.result->status, SANDBOX_CRASHED);
 	if (strstr(ev.result->detail, f->detail) == NULL)
