@@ -15,6 +15,7 @@ libcore_a_SOURCES = \
 	src/base/err.c src/base/err.h \
 	src/base/hex.c src/base/hex.h \
 	src/base/log.c src/base/log.h \
+	src/base/mem.c src/base/mem.h \
 	src/base/rnd.c src/base/rnd.h \
 	src/base/scope.h \
 	src/base/seal.c src/base/seal.h \

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/conf.h"
+#include "base/mem.h"
 #include "store/apitoken.h"
 
 /* Generation of what no key set vouches for; sets count from 1. */
@@ -28,9 +29,8 @@ struct bearer {
 struct bearer *
 bearer_new(const struct conf *conf, struct fetch *fetch)
 {
-	struct bearer *b = calloc(1, sizeof(*b));
+	struct bearer *b = mem_zalloc(1, sizeof(*b));
 
-	assert(b != NULL);
 	b->conf = conf;
 	b->keys = keys_new(conf, fetch);
 	b->seen = seen_new();

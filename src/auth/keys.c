@@ -12,6 +12,7 @@
 #include "base/conf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "net/fetch.h"
 #include "store/keyset.h"
 
@@ -36,9 +37,8 @@ struct keys {
 struct keys *
 keys_new(const struct conf *conf, struct fetch *fetch)
 {
-	struct keys *k = calloc(1, sizeof(*k));
+	struct keys *k = mem_zalloc(1, sizeof(*k));
 
-	assert(k != NULL);
 	k->conf = conf;
 	k->fetch = fetch;
 	k->look_ms = k->wait_ms = INT64_MIN;

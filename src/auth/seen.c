@@ -3,6 +3,8 @@
 
 #include "auth/seen.h"
 
+#include "base/mem.h"
+
 enum { WAYS = 4, SETS = SEEN_MAX / WAYS };
 
 struct entry {
@@ -20,10 +22,7 @@ struct seen {
 struct seen *
 seen_new(void)
 {
-	struct seen *s = calloc(1, sizeof(*s));
-
-	assert(s != NULL);
-	return s;
+	return mem_zalloc(1, sizeof(struct seen));
 }
 
 static void
@@ -120,8 +119,7 @@ seen_put(struct seen *s, const unsigned char hash[SEEN_HASH_LEN],
 	if (t->organization_id != NULL)
 		len += strlen(t->organization_id) + 1;
 	/* Copied first: T may be what the entry holds. */
-	if ((text = p = malloc(len)) == NULL)
-		return;
+	text = p = mem_zalloc(1, len);
 	n->token.generation = t->generation;
 	n->token.expires_at_s = t->expires_at_s;
 	n->token.issuer = put(&p, t->issuer);

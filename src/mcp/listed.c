@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hex.h"
-#include "base/log.h"
+#include "base/mem.h"
 #include "mcp/method.h"
 #include "store/catalog.h"
 
@@ -43,13 +43,7 @@ struct texts {
 struct listed_cache *
 listed_cache_new(void)
 {
-	struct listed_cache *cache = calloc(1, sizeof(*cache));
-
-	if (cache == NULL) {
-		log_event(LOG_LEVEL_ERR, "listed.memory", NULL);
-		abort();
-	}
-	return cache;
+	return mem_zalloc(1, sizeof(struct listed_cache));
 }
 
 static void
@@ -74,9 +68,11 @@ listed_cache_free(struct listed_cache *cache)
 	free(cache);
 }
 
-/* --- names --------------------------------------------------------------------- */
+/*
+ * Names.
+ */
 
-/* Whether NAME is among the N_BYTES of NAMES already. */
+/* Whether NAME is among NAMES (as entry.names) or one of our own tools'. */
 static bool
 is_taken(const struct buf *names, const char *name)
 {
@@ -116,7 +112,9 @@ name_of(struct arena *a, const struct buf *names, const char *path)
 	return unique;
 }
 
-/* --- texts --------------------------------------------------------------------- */
+/*
+ * Texts.
+ */
 
 static void
 put_tool(struct buf *b, enum revision r, const char *name,
@@ -192,7 +190,9 @@ put_inventory(const struct method_caller *c, struct buf *b, struct err *e)
 	return 0;
 }
 
-/* --- the cache ------------------------------------------------------------------- */
+/*
+ * The cache.
+ */
 
 static struct entry *
 find_entry(const struct method_caller *c)
@@ -210,20 +210,6 @@ find_entry(const struct method_caller *c)
 			return x;
 	}
 	return NULL;
-}
-
-static char *
-copy(const void *p, size_t len)
-{
-	char *s = malloc(len + 1);
-
-	if (s == NULL) {
-		log_event(LOG_LEVEL_ERR, "listed.memory", NULL);
-		abort();
-	}
-	memcpy(s, p, len);
-	s[len] = '\0';
-	return s;
 }
 
 /* The newest of an organisation takes its older one's place. */
@@ -246,13 +232,12 @@ keep(const struct method_caller *c, const struct buf *inventory,
 	if (x == NULL)
 		x = &cache->entry[cache->next++ % ENTRIES];
 	clear_entry(x);
-	x->organization_id = copy(c->caller.organization_id,
-		strlen(c->caller.organization_id));
+	x->organization_id = mem_strdup(c->caller.organization_id);
 	x->version = c->catalog_version;
 	x->revision = c->revision;
-	x->inventory = copy(inventory->data, inventory->len);
-	x->tools = copy(tools->data, tools->len);
-	x->names = copy(names->data, names->len);
+	x->inventory = mem_dup(inventory->data, inventory->len);
+	x->tools = mem_dup(tools->data, tools->len);
+	x->names = mem_dup(names->data, names->len);
 }
 
 static int

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/hex.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/rnd.h"
 
 enum {
@@ -42,12 +43,8 @@ struct db {
 struct db *
 db_new(const struct db_options *options)
 {
-	struct db *db = calloc(1, sizeof(*db));
+	struct db *db = mem_zalloc(1, sizeof(*db));
 
-	if (db == NULL) {
-		log_event(LOG_LEVEL_ERR, "db.memory", NULL);
-		abort();
-	}
 	db->opt = *options;
 	if (db->opt.connect_timeout_s <= 0)
 		db->opt.connect_timeout_s = CONNECT_TIMEOUT_S;

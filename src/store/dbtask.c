@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 enum {
 	IDLE_MAX = 8,	     /* connections kept */
@@ -74,18 +75,6 @@ static const char *const END_NAMES[DBTASK_END__MAX] = {
 	[DBTASK_LOST] = "lost",
 };
 
-static void *
-grab(size_t n, size_t size)
-{
-	void *p = calloc(n, size);
-
-	if (p == NULL) {
-		log_event(LOG_LEVEL_ERR, "dbtask.memory", NULL);
-		abort();
-	}
-	return p;
-}
-
 /*
  * Idle connections.
  */
@@ -93,7 +82,7 @@ grab(size_t n, size_t size)
 struct dbtask_pool *
 dbtask_pool_new(void)
 {
-	return grab(1, sizeof(struct dbtask_pool));
+	return mem_zalloc(1, sizeof(struct dbtask_pool));
 }
 
 static PGconn *
@@ -179,11 +168,7 @@ pool_give(struct dbtask_pool *pool, PGconn *pg, const char *conninfo)
 	idle = &pool->idle[pool->n++];
 	idle->pg = pg;
 	idle->since_ms = clock_mono_ms();
-	idle->conninfo = strdup(conninfo);
-	if (idle->conninfo == NULL) {
-		log_event(LOG_LEVEL_ERR, "dbtask.memory", NULL);
-		abort();
-	}
+	idle->conninfo = mem_strdup(conninfo);
 }
 
 /*
@@ -264,7 +249,7 @@ struct dbtask *
 dbtask_start(struct dbtask_pool *pool, struct arena *a,
 	const struct dbtask_request *r)
 {
-	struct dbtask *t = grab(1, sizeof(*t));
+	struct dbtask *t = mem_zalloc(1, sizeof(*t));
 
 	t->pool = pool;
 	t->arena = a;

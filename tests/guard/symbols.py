@@ -28,6 +28,7 @@ IMPORTS = [
     # a library ends its program only where nothing can be returned
     (r"exit", {
         "src/base/arena.c",    # memory beyond the cap
+        "src/base/mem.c",      # no memory
         "src/base/rnd.c",      # no random bytes
         "src/sandbox/main.c",  # a program of its own
         "src/sandbox/engine.c",  # the program under test exits

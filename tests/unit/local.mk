@@ -14,7 +14,8 @@ UNIT_BASE = \
 	tests/unit/test_dbstmt \
 	tests/unit/test_err \
 	tests/unit/test_hex \
-	tests/unit/test_log
+	tests/unit/test_log \
+	tests/unit/test_mem
 
 check_PROGRAMS += $(UNIT_BASE)
 TESTS += $(UNIT_BASE)
@@ -30,6 +31,8 @@ tests_unit_test_hex_LDADD = $(UNIT_LIBS)
 tests_unit_test_log_LDADD = $(UNIT_LIBS)
 tests_unit_test_log_LDFLAGS = $(AM_LDFLAGS) \
 	-Wl,--wrap=syslog,--wrap=__syslog_chk
+tests_unit_test_mem_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
+tests_unit_test_mem_LDADD = $(UNIT_LIBS)
 
 # All objects of the archives: a statement that no test calls is walked too.
 tests_unit_test_dbstmt_LDFLAGS = $(AM_LDFLAGS) \

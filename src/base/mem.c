@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/compat.h"
+
+#include "base/mem.h"
+
+#include "base/log.h"
+
+void *
+mem_zalloc(size_t n, size_t size)
+{
+	void *p = calloc(n, size);
+
+	if (p == NULL) {
+		log_event(LOG_LEVEL_ERR, "mem.exhausted", NULL);
+		exit(EXIT_FAILURE);
+	}
+	return p;
+}
+
+char *
+mem_dup(const void *p, size_t len)
+{
+	char *copy = mem_zalloc(len + 1, 1);
+
+	if (len > 0)
+		memcpy(copy, p, len);
+	return copy;
+}
+
+char *
+mem_strdup(const char *s)
+{
+	return mem_dup(s, strlen(s));
+}
