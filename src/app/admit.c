@@ -69,20 +69,13 @@ enter_row(struct turn *t, const char *id, enum session_membership member,
 static int
 ask_membership(struct turn *t, enum session_membership *member)
 {
-	static const enum session_membership MEMBER[] = {
-		[MEMBERSHIP_SQL] = SESSION_MEMBER_SQL,
-		[MEMBERSHIP_YES] = SESSION_MEMBER_YES,
-		[MEMBERSHIP_NO] = SESSION_MEMBER_NO,
-	};
-	enum membership_answer answer;
 	struct err e;
 
 	err_clear(&e);
 	if (membership_ask(t->conf, t->app->fetch, t->arena,
 		    t->principal.account_id, t->principal.organization_id,
-		    &answer, &e) != 0)
+		    member, &e) != 0)
 		return turn_fail_err(t, FAULT_AUTH_DOWN, &e);
-	*member = MEMBER[answer];
 	return 0;
 }
 

@@ -124,7 +124,8 @@ has_more_pages(const struct cJSON *doc)
 /* 0 when decided; -1 with the reason when it cannot be. */
 static int
 judge(struct arena *a, const struct fetch_response *res, const char *account_id,
-	const char *organization_id, enum membership_answer *out, struct err *e)
+	const char *organization_id, enum session_membership *out,
+	struct err *e)
 {
 	static const struct cj_limits limits = { .depth_max = DEPTH_MAX,
 		.dup = CJ_DUP_REFUSE,
@@ -134,7 +135,7 @@ judge(struct arena *a, const struct fetch_response *res, const char *account_id,
 
 	if (cj_parse(a, res->body, res->body_len, &limits, &doc, e) != 0)
 		return -1;
-	*out = MEMBERSHIP_NO;
+	*out = SESSION_MEMBER_NO;
 	data = cj_get(doc, "data");
 	if (data == NULL) {
 		if (cj_get(doc, "active") == NULL &&
@@ -142,14 +143,14 @@ judge(struct arena *a, const struct fetch_response *res, const char *account_id,
 			return err_set(e, ERR_UNAVAILABLE, NULL,
 				"answer of unknown shape");
 		if (is_active(doc, account_id, organization_id, false))
-			*out = MEMBERSHIP_YES;
+			*out = SESSION_MEMBER_YES;
 		return 0;
 	}
 	if (!cj_is_array(data))
 		return err_set(e, ERR_UNAVAILABLE, NULL, "data is no array");
 	for (v = cj_first(data); v != NULL; v = cj_next(v)) {
 		if (is_active(v, account_id, organization_id, true)) {
-			*out = MEMBERSHIP_YES;
+			*out = SESSION_MEMBER_YES;
 			return 0;
 		}
 	}
@@ -163,7 +164,7 @@ judge(struct arena *a, const struct fetch_response *res, const char *account_id,
 static int
 ask(const struct conf *conf, struct fetch *fetch, struct arena *a,
 	const char *account_id, const char *organization_id,
-	enum membership_answer *out, struct err *e)
+	enum session_membership *out, struct err *e)
 {
 	struct fetch_request req = { 0 };
 	struct fetch_response res;
@@ -185,7 +186,7 @@ ask(const struct conf *conf, struct fetch *fetch, struct arena *a,
 	if (res.status >= 200 && res.status < 300)
 		return judge(a, &res, account_id, organization_id, out, e);
 	if (res.status == 401 || res.status == 403 || res.status == 404) {
-		*out = MEMBERSHIP_NO;
+		*out = SESSION_MEMBER_NO;
 		return 0;
 	}
 	return err_set(e, ERR_UNAVAILABLE, NULL, "status %d", res.status);
@@ -194,14 +195,14 @@ ask(const struct conf *conf, struct fetch *fetch, struct arena *a,
 int
 membership_ask(const struct conf *conf, struct fetch *fetch, struct arena *a,
 	const char *account_id, const char *organization_id,
-	enum membership_answer *out, struct err *e)
+	enum session_membership *out, struct err *e)
 {
 	if (conf->membership == CONF_MEMBERSHIP_SQL) {
-		*out = MEMBERSHIP_SQL;
+		*out = SESSION_MEMBER_SQL;
 		return 0;
 	}
 	if (is_dots(account_id) || is_dots(organization_id)) {
-		*out = MEMBERSHIP_NO;
+		*out = SESSION_MEMBER_NO;
 		return 0;
 	}
 	if (ask(conf, fetch, a, account_id, organization_id, out, e) != 0)

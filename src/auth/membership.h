@@ -4,7 +4,7 @@
  * request, never cached.  Three answers; only a positive no may end a session.
  *
  * With membership = sql the rows are checked inside mcp.enter and the answer
- * here is MEMBERSHIP_SQL without any work.  With http the URL of the
+ * here is SESSION_MEMBER_SQL without any work.  With http the URL of the
  * configuration is asked, {account} and {organization} in it replaced,
  * percent-encoded.  The answer is
  *
@@ -25,12 +25,12 @@
 #ifndef AUTH_MEMBERSHIP_H
 #define AUTH_MEMBERSHIP_H
 
+#include "store/session.h"
+
 struct arena;
 struct conf;
 struct err;
 struct fetch;
-
-enum membership_answer { MEMBERSHIP_SQL, MEMBERSHIP_YES, MEMBERSHIP_NO };
 
 /*
  * Blocks up to fetch_timeout_ms.  Fails with ERR_UNAVAILABLE, whatever the
@@ -38,7 +38,7 @@ enum membership_answer { MEMBERSHIP_SQL, MEMBERSHIP_YES, MEMBERSHIP_NO };
  */
 MUST_CHECK int membership_ask(const struct conf *conf, struct fetch *fetch,
 	struct arena *a, const char *account_id, const char *organization_id,
-	enum membership_answer *out, struct err *e);
+	enum session_membership *out, struct err *e);
 
 /*
  * TEMPLATE with its placeholders replaced, in A; NULL when it has no

@@ -62,7 +62,7 @@ teardown(void **state)
 static int
 ask_as(struct fixture *t, const char *account, const char *organization)
 {
-	enum membership_answer answer;
+	enum session_membership answer;
 
 	err_clear(&t->e);
 	if (membership_ask(&t->conf, t->fetch, t->a, account, organization,
@@ -87,7 +87,7 @@ test_sql_asks_nobody(void **state)
 	int before = stubhttp_connections(t->http);
 
 	t->conf.membership = CONF_MEMBERSHIP_SQL;
-	assert_int_equal(ask(t), MEMBERSHIP_SQL);
+	assert_int_equal(ask(t), SESSION_MEMBER_SQL);
 	t->conf.membership = CONF_MEMBERSHIP_HTTP;
 	assert_int_equal(stubhttp_connections(t->http), before);
 }
@@ -101,72 +101,75 @@ test_bodies(void **state)
 	} cases[] = {
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"status\":\"active\"}]}",
-			MEMBERSHIP_YES },
+			SESSION_MEMBER_YES },
 		{ "{\"data\":[{\"organizationId\":\"org_1\","
 		  "\"status\":\"active\"}]}",
-			MEMBERSHIP_YES },
+			SESSION_MEMBER_YES },
 		{ "{\"object\":\"list\",\"data\":[{\"organization_id\":\"x\","
 		  "\"status\":\"active\"},{\"id\":\"om_1\",\"user_id\":"
 		  "\"alice\",\"organization_id\":\"org_1\",\"status\":"
 		  "\"active\"}],\"list_metadata\":{\"after\":\"om_1\"}}",
-			MEMBERSHIP_YES },
-		{ "{\"data\":[]}", MEMBERSHIP_NO },
+			SESSION_MEMBER_YES },
+		{ "{\"data\":[]}", SESSION_MEMBER_NO },
 		{ "{\"data\":[],\"list_metadata\":{\"before\":null,"
 		  "\"after\":null}}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"status\":\"inactive\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"status\":\"pending\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"status\":\"Active\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"status\":true}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"active\":true}]}",
-			MEMBERSHIP_NO },
-		{ "{\"data\":[{\"status\":\"active\"}]}", MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
+		{ "{\"data\":[{\"status\":\"active\"}]}", SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_11\","
 		  "\"status\":\"active\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"ORG_1\","
 		  "\"status\":\"active\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\","
 		  "\"organizationId\":\"x\",\"status\":\"active\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		/* an API that ignores the filter lists other people */
 		{ "{\"data\":[{\"organization_id\":\"org_1\",\"user_id\":"
 		  "\"bob\",\"status\":\"active\"}]}",
-			MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
 		{ "{\"data\":[{\"organization_id\":\"org_1\",\"userId\":7,"
 		  "\"status\":\"active\"}]}",
-			MEMBERSHIP_NO },
-		{ "{\"data\":[null,1,\"x\",[]]}", MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
+		{ "{\"data\":[null,1,\"x\",[]]}", SESSION_MEMBER_NO },
 		/* bare objects */
-		{ "{\"active\":true}", MEMBERSHIP_YES },
-		{ "{\"active\":false}", MEMBERSHIP_NO },
-		{ "{\"active\":\"true\"}", MEMBERSHIP_NO },
-		{ "{\"active\":null}", MEMBERSHIP_NO },
-		{ "{\"active\":1}", MEMBERSHIP_NO },
-		{ "{\"status\":\"active\"}", MEMBERSHIP_YES },
-		{ "{\"status\":\"suspended\"}", MEMBERSHIP_NO },
-		{ "{\"status\":null}", MEMBERSHIP_NO },
-		{ "{\"status\":\"active\",\"active\":false}", MEMBERSHIP_NO },
-		{ "{\"status\":\"suspended\",\"active\":true}", MEMBERSHIP_NO },
+		{ "{\"active\":true}", SESSION_MEMBER_YES },
+		{ "{\"active\":false}", SESSION_MEMBER_NO },
+		{ "{\"active\":\"true\"}", SESSION_MEMBER_NO },
+		{ "{\"active\":null}", SESSION_MEMBER_NO },
+		{ "{\"active\":1}", SESSION_MEMBER_NO },
+		{ "{\"status\":\"active\"}", SESSION_MEMBER_YES },
+		{ "{\"status\":\"suspended\"}", SESSION_MEMBER_NO },
+		{ "{\"status\":null}", SESSION_MEMBER_NO },
+		{ "{\"status\":\"active\",\"active\":false}",
+			SESSION_MEMBER_NO },
+		{ "{\"status\":\"suspended\",\"active\":true}",
+			SESSION_MEMBER_NO },
 		{ "{\"status\":\"active\",\"organization_id\":\"org_1\"}",
-			MEMBERSHIP_YES },
+			SESSION_MEMBER_YES },
 		{ "{\"status\":\"active\",\"organization_id\":\"x\"}",
-			MEMBERSHIP_NO },
-		{ "{\"active\":true,\"account_id\":\"bob\"}", MEMBERSHIP_NO },
+			SESSION_MEMBER_NO },
+		{ "{\"active\":true,\"account_id\":\"bob\"}",
+			SESSION_MEMBER_NO },
 		{ "{\"active\":true,\"account_id\":\"alice\"}",
-			MEMBERSHIP_YES },
+			SESSION_MEMBER_YES },
 		/* not an answer */
 		{ "", UNKNOWN },
 		{ "{}", UNKNOWN },
@@ -203,9 +206,9 @@ test_statuses(void **state)
 {
 	static const struct {
 		int status, answer;
-	} cases[] = { { 200, MEMBERSHIP_YES }, { 201, MEMBERSHIP_YES },
-		{ 401, MEMBERSHIP_NO }, { 403, MEMBERSHIP_NO },
-		{ 404, MEMBERSHIP_NO }, { 301, UNKNOWN }, { 302, UNKNOWN },
+	} cases[] = { { 200, SESSION_MEMBER_YES }, { 201, SESSION_MEMBER_YES },
+		{ 401, SESSION_MEMBER_NO }, { 403, SESSION_MEMBER_NO },
+		{ 404, SESSION_MEMBER_NO }, { 301, UNKNOWN }, { 302, UNKNOWN },
 		{ 304, UNKNOWN }, { 400, UNKNOWN }, { 402, UNKNOWN },
 		{ 405, UNKNOWN }, { 408, UNKNOWN }, { 409, UNKNOWN },
 		{ 410, UNKNOWN }, { 418, UNKNOWN }, { 422, UNKNOWN },
@@ -259,12 +262,12 @@ test_no_cache(void **state)
 	int before = stubhttp_hits(t->http, PATH);
 
 	stubhttp_set(t->http, PATH, 200, "{\"active\":true}");
-	assert_int_equal(ask(t), MEMBERSHIP_YES);
-	assert_int_equal(ask(t), MEMBERSHIP_YES);
+	assert_int_equal(ask(t), SESSION_MEMBER_YES);
+	assert_int_equal(ask(t), SESSION_MEMBER_YES);
 	stubhttp_set(t->http, PATH, 404, "");
-	assert_int_equal(ask(t), MEMBERSHIP_NO);
+	assert_int_equal(ask(t), SESSION_MEMBER_NO);
 	stubhttp_set(t->http, PATH, 200, "{\"active\":true}");
-	assert_int_equal(ask(t), MEMBERSHIP_YES);
+	assert_int_equal(ask(t), SESSION_MEMBER_YES);
 	assert_int_equal(stubhttp_hits(t->http, PATH), before + 4);
 }
 
@@ -313,8 +316,8 @@ test_url(void **state)
 			assert_string_equal(url, cases[i].url);
 	}
 	/* nobody is called so */
-	assert_int_equal(ask_as(t, "..", "org_1"), MEMBERSHIP_NO);
-	assert_int_equal(ask_as(t, "alice", "."), MEMBERSHIP_NO);
+	assert_int_equal(ask_as(t, "..", "org_1"), SESSION_MEMBER_NO);
+	assert_int_equal(ask_as(t, "alice", "."), SESSION_MEMBER_NO);
 }
 
 static void
@@ -330,14 +333,14 @@ test_token_file(void **state)
 	close(fd);
 	stubhttp_set(t->http, PATH, 200, "{\"active\":true}");
 	t->conf.membership_token_file = path;
-	assert_int_equal(ask(t), MEMBERSHIP_YES);
+	assert_int_equal(ask(t), SESSION_MEMBER_YES);
 	assert_non_null(strstr(stubhttp_request(t->http),
 		"\r\nAuthorization: Bearer sk_test_1\r\n"));
 	unlink(path);
 	assert_int_equal(ask(t), UNKNOWN);
 	assert_null(strstr(t->e.detail, "sk_test_1"));
 	t->conf.membership_token_file = "";
-	assert_int_equal(ask(t), MEMBERSHIP_YES);
+	assert_int_equal(ask(t), SESSION_MEMBER_YES);
 	assert_null(strstr(stubhttp_request(t->http), "Authorization"));
 }
 
