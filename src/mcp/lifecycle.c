@@ -11,7 +11,6 @@
 #include "base/rnd.h"
 #include "mcp/method.h"
 #include "rpc/msg.h"
-#include "store/session.h"
 
 /* What the columns of mcp.session take (their CHECKs). */
 #define CLIENT_JSON_MAX 65536
@@ -47,7 +46,7 @@ put_result(struct buf *b, enum revision r)
 
 int
 lifecycle_initialize(const struct method_caller *c, const struct msg *m,
-	char id[65], struct buf *result, struct err *e)
+	char id[SESSION_ID_LEN + 1], struct buf *result, struct err *e)
 {
 	const struct cJSON *capabilities, *client;
 	const char *version = cj_get_string(m->params, "protocolVersion");
@@ -58,6 +57,7 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 		.heartbeat_s = c->conf->heartbeat_s,
 		.max_sessions = c->conf->sessions_per_account,
 	};
+	enum revision revision;
 	struct session_new s;
 	unsigned char random[SESSION_ID_LEN / 2];
 
@@ -72,8 +72,9 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 		return invalid_params(e,
 			"clientInfo must have a name and a version");
 
+	revision = revision_negotiate(version);
 	s.id = id;
-	s.protocol_version = revision_name(revision_negotiate(version));
+	s.protocol_version = revision_name(revision);
 	s.client_info = cj_print(c->arena, client);
 	s.client_capabilities = cj_print(c->arena, capabilities);
 	if (strlen(s.client_info) > CLIENT_JSON_MAX ||
@@ -86,7 +87,7 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 	if (session_open(c->db, c->arena, &c->caller, &s, &limits, NULL, e) !=
 		0)
 		return -1;
-	put_result(result, revision_negotiate(version));
+	put_result(result, revision);
 	return 0;
 }
 

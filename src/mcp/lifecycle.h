@@ -3,6 +3,8 @@
 #ifndef MCP_LIFECYCLE_H
 #define MCP_LIFECYCLE_H
 
+#include "store/session.h"
+
 struct buf;
 struct err;
 struct method_caller;
@@ -15,7 +17,8 @@ struct msg;
  * MSG_INVALID_PARAMS, and then there is no row.
  */
 MUST_CHECK int lifecycle_initialize(const struct method_caller *c,
-	const struct msg *m, char id[65], struct buf *result, struct err *e);
+	const struct msg *m, char id[SESSION_ID_LEN + 1], struct buf *result,
+	struct err *e);
 
 MUST_CHECK int lifecycle_initialized(const struct method_caller *c,
 	struct err *e);
