@@ -39,8 +39,8 @@ const char *const *fcgi_env(const struct fcgi *f);
 /* Body bytes: number read, 0 at the end, -1 on failure. */
 ssize_t fcgi_read(void *f, void *p, size_t len);
 /* -1 when the peer has gone. */
-int fcgi_write(struct fcgi *f, const void *p, size_t len);
-int fcgi_flush(struct fcgi *f);
+MUST_CHECK int fcgi_write(struct fcgi *f, const void *p, size_t len);
+MUST_CHECK int fcgi_flush(struct fcgi *f);
 
 enum fcgi_event {
 	FCGI_EVENT_NONE = 0,

@@ -34,9 +34,9 @@ void res_body(struct res *r, int status, const char *type, const char *body,
  * Send it all.  A 202 or 204 has no content type and no bytes; a HEAD request
  * gets no body.  -1 when the peer has gone.
  */
-int res_send(const struct res *r, struct fcgi *f, bool is_head);
+MUST_CHECK int res_send(const struct res *r, struct fcgi *f, bool is_head);
 
 /* Send the head of a stream: no Content-Length, flushed at once. */
-int res_send_head(const struct res *r, struct fcgi *f);
+MUST_CHECK int res_send_head(const struct res *r, struct fcgi *f);
 
 #endif

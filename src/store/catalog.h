@@ -24,7 +24,7 @@ enum catalog_kind {
 /* "script", "sql", "http", "mcp" */
 const char *catalog_kind_name(enum catalog_kind kind);
 /* 0, or -1 when NAME is none of them. */
-int catalog_kind_parse(const char *name, enum catalog_kind *out);
+MUST_CHECK int catalog_kind_parse(const char *name, enum catalog_kind *out);
 
 /* What is JSON is so as text; schemas and annotations as imported, byte for
  * byte. */
