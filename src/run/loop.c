@@ -8,9 +8,11 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/cj.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/err.h"
+#include "base/jscan.h"
 #include "base/log.h"
 #include "net/fetch.h"
 #include "run/builtin.h"
@@ -35,6 +37,9 @@ enum {
 	ARGS_TOTAL_BYTES = 16 << 20,
 	RETURNS_BYTES = 32 << 20,
 	KEPT_BYTES = 64 << 20,
+	/* Of content blocks: what a model can be expected to look at. */
+	BLOCKS_MAX = 20,
+	BLOCKS_BYTES = 8 << 20,
 };
 
 enum call_state {
@@ -86,6 +91,8 @@ struct loop {
 	bool is_stopped;
 	enum execution_outcome stop;
 	struct call_answer first; /* json NULL: none yet */
+	struct buf blocks;
+	size_t n_blocks;
 };
 
 /* --- calls as a list ----------------------------------------------------------- */
@@ -310,6 +317,46 @@ give(struct loop *l, const struct loop_call *c,
 		log_err(LOG_LEVEL_WARN, "call.return", &e);
 }
 
+/*
+ * What programs cannot hold: images, audio, files.  Text is in the data.  One
+ * too many is left out; the data still says that it was there.
+ */
+static void
+keep_blocks(struct loop *l, const struct call_answer *answer)
+{
+	static const char *const TYPES[] = { "\"image\"", "\"audio\"",
+		"\"resource\"", "\"resource_link\"" };
+	const struct cj_limits limits = { .depth_max = 64,
+		.dup = CJ_DUP_ALLOW };
+	size_t i, k, off, len, type, type_len;
+	struct err e;
+
+	err_clear(&e);
+	if (answer->content == NULL ||
+		jscan_check(answer->content, answer->content_len, &limits,
+			&e) != 0)
+		return;
+	for (i = 0; l->n_blocks < BLOCKS_MAX &&
+		cj_raw_element(answer->content, answer->content_len, i, &off,
+			&len);
+		i++) {
+		const char *block = answer->content + off;
+
+		if (!cj_raw_member(block, len, "type", &type, &type_len) ||
+			l->blocks.len + len > BLOCKS_BYTES)
+			continue;
+		for (k = 0; k < NELEM(TYPES); k++)
+			if (type_len == strlen(TYPES[k]) &&
+				memcmp(block + type, TYPES[k], type_len) == 0)
+				break;
+		if (k == NELEM(TYPES))
+			continue;
+		buf_puts(&l->blocks, l->blocks.len > 0 ? "," : "");
+		buf_put(&l->blocks, block, len);
+		l->n_blocks++;
+	}
+}
+
 /* The call was answered without being sent: nothing of it is noted. */
 static void
 answer_unsent(struct loop *l, struct loop_call *c,
@@ -362,6 +409,8 @@ finish_call(struct loop *l, struct loop_call *c,
 			&(struct call_fault){ .code = "result_too_large",
 				.message = "The call has been made; its "
 					   "result is larger than allowed" });
+	if (answer.status == CALL_OK)
+		keep_blocks(l, &answer);
 	give(l, c, &answer,
 		answer.status == CALL_OK ? SANDBOX_ANSWER_OK :
 					   SANDBOX_ANSWER_ERROR);
@@ -975,6 +1024,7 @@ new_loop(const struct run_env *env)
 	l->env = env;
 	l->arena = env->arena;
 	l->deadline_ms = clock_mono_ms() + env->conf->front_timeout_s * 900;
+	buf_init(&l->blocks, l->arena);
 	return l;
 }
 
@@ -1030,6 +1080,8 @@ loop_open(const struct run_env *env, const struct loop_begin *begin,
 	struct loop *l = new_loop(env);
 
 	l->begin = begin;
+	if (begin->blocks != NULL)
+		buf_puts(&l->blocks, begin->blocks);
 	set_limits(l, begin->wall_used_ms);
 	if (begin->execution_id != NULL) {
 		snprintf(l->id, sizeof(l->id), "%s", begin->execution_id);
@@ -1101,6 +1153,12 @@ loop_questions(struct loop *l, size_t *n)
 			l->call[i]->row.action == NULL)
 			list[(*n)++] = &l->call[i]->row;
 	return list;
+}
+
+const char *
+loop_blocks(const struct loop *l)
+{
+	return l->blocks.data;
 }
 
 const struct call_answer *

@@ -26,6 +26,7 @@ struct loop_begin {
 	int64_t wall_used_ms;
 	const struct ledger_call *call; /* its calls so far */
 	size_t n_calls;
+	const char *blocks; /* as loop_blocks said; NULL: none */
 };
 
 enum loop_end_kind {
@@ -64,6 +65,12 @@ bool loop_needs_program(const struct loop *l);
 /* The calls so far; questions that are open. */
 const struct render_call *loop_calls(struct loop *l, size_t *n);
 const struct ledger_call *const *loop_questions(struct loop *l, size_t *n);
+
+/*
+ * Images, audio and files that tools answered with: content blocks with commas
+ * between them, "" when there are none.
+ */
+const char *loop_blocks(const struct loop *l);
 
 /* What the first call that the program made was answered, in this process;
  * NULL: nothing yet. */

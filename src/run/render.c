@@ -255,14 +255,19 @@ put_structured(const struct render_run *run, struct buf *b)
 	buf_putc(b, '}');
 }
 
-/* {"content":[{"type":"text","text":TEXT}] */
+/* {"content":[{"type":"text","text":TEXT},BLOCKS] */
 static void
-put_content(struct buf *out, struct buf *text)
+put_content(struct buf *out, struct buf *text, const char *blocks)
 {
 	cut_text(text);
 	buf_puts(out, "{\"content\":[{\"type\":\"text\",\"text\":");
 	buf_json(out, text->data, text->len);
-	buf_puts(out, "}]");
+	buf_putc(out, '}');
+	if (blocks != NULL && blocks[0] != '\0') {
+		buf_putc(out, ',');
+		buf_puts(out, blocks);
+	}
+	buf_putc(out, ']');
 }
 
 /* --- a run ------------------------------------------------------------------- */
@@ -315,7 +320,7 @@ render_result(const struct render_run *run, bool is_structured,
 	else
 		put_error_text(&r, &text);
 	put_logs_text(&r, &text);
-	put_content(out, &text);
+	put_content(out, &text, r.blocks);
 	if (is_structured) {
 		buf_puts(out, ",\"structuredContent\":");
 		put_structured(&r, out);
@@ -343,7 +348,7 @@ render_answer(const struct call_answer *answer, bool is_structured,
 		buf_put(out, answer->content, answer->content_len);
 	} else if (answer->status == CALL_OK) {
 		put_value_text(answer->json, answer->len, &text);
-		put_content(out, &text);
+		put_content(out, &text, NULL);
 	} else {
 		err_clear(&e);
 		buf_puts(&text, "Error: ");
@@ -353,7 +358,7 @@ render_answer(const struct call_answer *answer, bool is_structured,
 			buf_puts(&text, cj_get_string(v, "message"));
 		buf_puts(&text, "\n");
 		render_pretty(&text, answer->json, answer->len);
-		put_content(out, &text);
+		put_content(out, &text, NULL);
 		buf_puts(out, ",\"isError\":true");
 	}
 	if (answer->status == CALL_OK && is_structured && answer->len > 0 &&
@@ -428,7 +433,7 @@ render_waiting(const struct render_run *r,
 		n_questions > 1 ? ", once for each seq" : "", r->execution_id,
 		deadline != NULL ? deadline : "none");
 	put_logs_text(r, &text);
-	put_content(out, &text);
+	put_content(out, &text, NULL);
 	if (is_structured) {
 		buf_puts(out, ",\"structuredContent\":{\"status\":"
 			      "\"waiting_for_interaction\"");
@@ -463,7 +468,7 @@ render_refusal(const struct render_refusal *refusal,
 		buf_puts(&text, " Run `execute` again if it is still wanted.");
 	if (r->n_calls > 0)
 		put_calls_text(r, &text);
-	put_content(out, &text);
+	put_content(out, &text, NULL);
 	if (is_structured) {
 		buf_puts(out, ",\"structuredContent\":{\"status\":");
 		buf_jsons(out, refusal->status);

@@ -28,6 +28,7 @@ struct render_run {
 	size_t n_logs;
 	const struct render_call *call;
 	size_t n_calls;
+	const char *blocks; /* content blocks behind the text; NULL: none */
 	const char *execution_id; /* NULL: the run is no row */
 	const char *request_id;
 };

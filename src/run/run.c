@@ -34,13 +34,15 @@ struct kept {
 	bool is_tool; /* run_tool began it */
 	const char **logs;
 	size_t n_logs;
+	const char *blocks; /* content blocks so far, NULL: none */
 	const void *heap;
 	size_t heap_len;
 };
 
 /* --- the sealed state --------------------------------------------------------- */
 
-/* {"tool":true,"logs":[...]}, its length in 4 bytes before it, then the heap. */
+/* {"tool":true,"logs":[],"blocks":[]}, its length in 4 bytes before it, then
+ * the heap. */
 static void
 pack(struct buf *b, const struct kept *k, const struct sandbox_result *r)
 {
@@ -59,7 +61,8 @@ pack(struct buf *b, const struct kept *k, const struct sandbox_result *r)
 		buf_puts(&json, i > 0 || k->n_logs > 0 ? "," : "");
 		buf_jsons(&json, r->logs[i]);
 	}
-	buf_puts(&json, "]}");
+	buf_printf(&json, "],\"blocks\":[%s]}",
+		k->blocks != NULL ? k->blocks : "");
 	for (i = 0; i < sizeof(len); i++)
 		len[i] = (unsigned char)(json.len >> (8 * i));
 	buf_put(b, len, sizeof(len));
@@ -71,11 +74,12 @@ static int
 unpack(struct arena *a, const unsigned char *p, size_t len, struct kept *k,
 	struct err *e)
 {
-	const struct cj_limits limits = { .depth_max = 8 };
+	const struct cj_limits limits = { .depth_max = 64,
+		.dup = CJ_DUP_ALLOW };
 	const struct cJSON *logs, *v;
+	size_t n, off, blocks_len;
 	struct cJSON *json;
 	char *text;
-	size_t n;
 
 	*k = (struct kept){ 0 };
 	if (len < 4)
@@ -92,6 +96,9 @@ unpack(struct arena *a, const unsigned char *p, size_t len, struct kept *k,
 	for (v = cj_first(logs); v != NULL; v = cj_next(v))
 		if (cj_string(v) != NULL)
 			k->logs[k->n_logs++] = cj_string(v);
+	if (cj_raw_member(text, n, "blocks", &off, &blocks_len) &&
+		blocks_len > 2)
+		k->blocks = arena_memdup(a, text + off + 1, blocks_len - 2);
 	k->heap = p + 4 + n;
 	k->heap_len = len - 4 - n;
 	return 0;
@@ -114,6 +121,7 @@ render_of(const struct run_env *env, struct loop *l,
 		.request_id = env->request_id };
 
 	r.call = loop_calls(l, &r.n_calls);
+	r.blocks = loop_blocks(l);
 	return r;
 }
 
@@ -239,8 +247,9 @@ settle(const struct run_env *env, struct loop *l, const struct loop_end *end,
 
 /* Put the heap into the row. */
 static int
-store_heap(const struct run_env *env, const struct loop_end *end,
-	struct kept *k, enum execution_outcome *outcome, struct err *e)
+store_heap(const struct run_env *env, const struct loop *l,
+	const struct loop_end *end, struct kept *k,
+	enum execution_outcome *outcome, struct err *e)
 {
 	struct vault_label label = { .what = "heap",
 		.execution_id = end->execution_id,
@@ -255,6 +264,7 @@ store_heap(const struct run_env *env, const struct loop_end *end,
 
 	k->heap = end->heap.data;
 	k->heap_len = end->heap.len;
+	k->blocks = loop_blocks(l);
 	buf_init(&b, a);
 	pack(&b, k, end->result);
 	rc = vault_close(env->keys, a, &label, b.data, b.len, &sealed, &len,
@@ -299,7 +309,7 @@ suspended(const struct run_env *env, struct loop *l, struct loop_end *end,
 	size_t n;
 
 	err_clear(&e);
-	if (store_heap(env, end, k, &outcome, &e) != 0) {
+	if (store_heap(env, l, end, k, &outcome, &e) != 0) {
 		log_err(LOG_LEVEL_ERR, "execution.suspend", &e);
 		render_refusal(
 			&(struct render_refusal){ .status = "error",
@@ -607,6 +617,7 @@ go_on(const struct run_env *env, const struct run_word *word,
 	}
 	begin.program.heap = k.heap;
 	begin.program.heap_len = k.heap_len;
+	begin.blocks = k.blocks;
 	if (ledger_calls(env->db, env->arena, word->id, &call,
 		    &begin.n_calls, e) != 0)
 		return -1;

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from lib import tools
+from lib.cluster import Sql
 from lib.upstream import Upstream
 
 
@@ -95,7 +96,9 @@ def test_unknown_and_blocked_look_alike(env):
     assert e["code"] == "tool_not_found"
     assert "block" not in repr(e)
     found = value(env, "return await tools.search({namespace: 'api'})")
-    assert [i["path"] for i in found["items"]] == ["api.get", "api.post"]
+    paths = [i["path"] for i in found["items"]]
+    assert paths[:2] == ["api.get", "api.post"]
+    assert "api.secret.thing" not in paths
     d = value(env, "return await tools.describe('api.secret.thing')")
     assert d["error"]["code"] == "tool_not_found"
 
@@ -206,6 +209,40 @@ def test_a_listed_script(env):
     assert r["structuredContent"] == {"sum": 2}, r
     env.stack.sql.run("UPDATE mcp.tool SET is_listed = false "
                       "WHERE organization_id = %s", env.organization)
+
+
+def test_images_become_content_blocks(env):
+    env.catalogue.tool("api", "image", {"method": "GET", "path": "/image"})
+    env.catalogue.tool("api", "ask", {"method": "GET", "path": "/get/1"},
+                       approve=True)
+    r = env.execute("const i = await tools.api.image();"
+                    "return i.data.mimeType")
+    assert r["structuredContent"]["result"] == "image/png", r
+    text, image = r["content"]
+    assert (image["type"], image["mimeType"]) == ("image", "image/png")
+    r = env.execute("await tools.api.image(); await tools.api.image();"
+                    "await tools.api.ask(); return 1")
+    x = r["structuredContent"]["executionId"]
+    r = env.call("tools/call", {"name": "resume", "arguments": {
+        "executionId": x, "action": "accept"}}).result
+    assert [c["type"] for c in r["content"]] == ["text", "image", "image"]
+
+
+def test_one_round_trip_with_a_catalogue(env):
+    stack = env.stack
+    for _ in range(40):
+        env.list_tools()                # every process has the texts
+    with Sql(stack.cluster.dsn(stack.database)) as sql:
+        sql.one("SELECT pg_stat_statements_reset()")
+        for _ in range(20):
+            assert env.list_tools().status == 200
+            assert env.call("ping").status == 200
+        n = sql.one(
+            "SELECT sum(calls)::int FROM pg_stat_statements s JOIN pg_roles "
+            "r ON r.oid = s.userid WHERE r.rolname = 'e2e_responder' AND "
+            "s.dbid = (SELECT oid FROM pg_database WHERE datname = "
+            "current_database())")
+    assert n == 40, n
 
 
 def test_organisations_do_not_see_each_other(env):

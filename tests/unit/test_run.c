@@ -10,8 +10,10 @@
 #include "base/buf.h"
 #include "base/cj.h"
 #include "base/err.h"
+#include "run/call.h"
 #include "run/render.h"
 #include "run/sandbox.h"
+#include "store/ledger.h"
 
 static struct arena *arena;
 
@@ -239,6 +241,83 @@ test_text_is_cut(void **state)
 	assert_int_equal(strlen(text), RENDER_TEXT_CHARS_MAX);
 }
 
+static const struct sandbox_result WAITING = { .status = SANDBOX_SUSPENDED };
+
+static void
+test_waiting(void **state)
+{
+	const struct ledger_call call[] = {
+		{ .seq = 2, .path = "a.b", .args = "{\"x\":\"\\u2028\"}",
+			.message = "May \"it\"?", .deadline = "2026-01-01" },
+		{ .seq = 5, .path = "$elicit", .is_elicit = true,
+			.message = "Who?", .schema = "{\"type\":\"object\"}" },
+	};
+	const struct ledger_call *const question[] = { &call[0], &call[1] };
+	const struct render_call made = { .seq = 2, .path = "a.b",
+		.status = "waiting", .ms = -1 };
+	const struct render_run r = { .result = &WAITING, .call = &made,
+		.n_calls = 1, .execution_id = "id", .request_id = "r" };
+	const struct cj_limits limits = { .depth_max = 64 };
+	const struct cJSON *s, *q;
+	struct cJSON *v;
+	struct buf b;
+	struct err e;
+
+	err_clear(&e);
+	buf_init(&b, arena);
+	render_waiting(&r, question, 2, "2026-01-01", true, &b);
+	assert_int_equal(cj_parse(arena, b.data, b.len, &limits, &v, &e), 0);
+	assert_null(cj_get(v, "isError"));
+	s = cj_get_object(v, "structuredContent");
+	assert_string_equal(cj_get_string(s, "status"),
+		"waiting_for_interaction");
+	assert_int_equal(cj_array_len(cj_get_array(s, "interactions")), 2);
+	q = cj_get_object(s, "interaction");
+	assert_string_equal(cj_get_string(q, "tool"), "a.b");
+	assert_string_equal(cj_get_string(q, "kind"), "approval");
+	assert_non_null(strstr(text_of(v), "executionId: id"));
+
+	buf_clear(&b);
+	render_refusal(&(struct render_refusal){ .status = "execution_expired",
+			       .message = "Too late.",
+			       .must_run_again = true },
+		&r, true, &b);
+	assert_int_equal(cj_parse(arena, b.data, b.len, &limits, &v, &e), 0);
+	assert_string_equal(
+		cj_get_string(cj_get_object(v, "structuredContent"),
+			"recovery"),
+		"re_execute");
+	buf_clear(&b);
+	render_again("{\"content\":[1],\"structuredContent\":{},"
+		     "\"isError\":true}",
+		false, &b);
+	assert_string_equal(b.data, "{\"content\":[1],\"isError\":true}");
+}
+
+static void
+test_answers(void **state)
+{
+	const struct call_answer ok = { .status = CALL_OK,
+		.json = "{\"n\":9007199254740993}", .len = 22 };
+	const struct call_answer list = { .status = CALL_OK, .json = "[1]",
+		.len = 3 };
+	const struct call_answer bad = { .status = CALL_FAILED,
+		.json = "{\"code\":\"c\",\"message\":\"m\"}", .len = 26 };
+	struct buf b;
+
+	buf_init(&b, arena);
+	render_answer(&ok, true, &b);
+	assert_non_null(strstr(b.data,
+		"\"structuredContent\":{\"n\":9007199254740993}"));
+	buf_clear(&b);
+	render_answer(&list, true, &b);
+	assert_null(strstr(b.data, "structuredContent"));
+	buf_clear(&b);
+	render_answer(&bad, true, &b);
+	assert_non_null(strstr(b.data, "\"isError\":true"));
+	assert_non_null(strstr(b.data, "Error: m"));
+}
+
 int
 main(void)
 {
@@ -250,6 +329,8 @@ main(void)
 		cmocka_unit_test(test_started_or_not),
 		cmocka_unit_test(test_no_json),
 		cmocka_unit_test(test_text_is_cut),
+		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_answers),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

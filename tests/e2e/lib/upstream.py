@@ -33,12 +33,16 @@ class Upstream:
                     time.sleep(api.delay_s)
                 if api.gate is not None:
                     api.gate.wait(30)
-                data = json.dumps({
+                if self.path.startswith("/image"):
+                    return self.answer("image/png", b"\x89PNG" + b"\0" * 90)
+                self.answer("application/json", json.dumps({
                     "n": serial, "method": self.command, "path": self.path,
-                    "body": json.loads(body) if body else None}).encode()
+                    "body": json.loads(body) if body else None}).encode())
+
+            def answer(self, ctype, data):
                 try:
                     self.send_response(200)
-                    self.send_header("content-type", "application/json")
+                    self.send_header("content-type", ctype)
                     self.send_header("content-length", str(len(data)))
                     self.end_headers()
                     self.wfile.write(data)
