@@ -75,6 +75,10 @@ libmcp_a_SOURCES = \
 	src/run/render.c src/run/render.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
+	src/run/eventstream.c src/run/eventstream.h \
+	src/run/mcpimport.c src/run/mcpimport.h \
+	src/run/tool_mcp.c src/run/tool_mcp.h \
+	src/run/mcpwire.c src/run/mcpwire.h \
 	src/run/yaml.c src/run/yaml.h \
 	src/run/openapi_schema.c src/run/openapi_schema.h \
 	src/run/openapi_ref.c src/run/openapi_ref.h \

@@ -23,7 +23,8 @@ enum {
 	/* A server's own limit is often 5 s; its close is then seen first. */
 	KEPT_S = 30,
 	HEADER_BYTES_MAX = 262144,
-	HEADERS_MAX = 256
+	HEADERS_MAX = 256,
+	FORGOTTEN_BYTES = 4 << 20
 };
 
 struct allow {
@@ -38,12 +39,14 @@ struct fetch {
 	struct allow allow;
 	struct fetch_call *calls; /* all under way */
 	size_t n_calls;
+	bool is_performing; /* libcurl is, and takes no new requests */
 };
 
 struct fetch_call {
 	struct fetch *f;
 	struct fetch_call *next, *prev;
 	struct arena *a;
+	struct arena *own; /* A, when the call owns it */
 	fetch_done_fn done;
 	void *arg;
 
@@ -59,6 +62,7 @@ struct fetch_call {
 	size_t max_bytes;
 	unsigned hops;
 	bool is_elsewhere; /* another origin than the first */
+	bool is_queued;	   /* began while libcurl was performing */
 
 	/* of the hop in hand */
 	unsigned sends;
@@ -552,8 +556,10 @@ hop_start(struct fetch_call *c, struct err *e)
 	for (l = c->is_elsewhere ? NULL : c->secret; l != NULL; l = l->next)
 		if (curl_slist_append(c->head, l->data) == NULL)
 			return err_set(e, ERR_INTERNAL, NULL, "out of memory");
-	if (!set_request(c) || SET(c, CURLOPT_HTTPHEADER, c->head) ||
-		curl_multi_add_handle(c->f->multi, c->curl) != CURLM_OK)
+	if (!set_request(c) || SET(c, CURLOPT_HTTPHEADER, c->head))
+		return err_set(e, ERR_INTERNAL, NULL, "libcurl lacks an option");
+	c->is_queued = c->f->is_performing;
+	if (!c->is_queued && curl_multi_add_handle(c->f->multi, c->curl) != CURLM_OK)
 		return err_set(e, ERR_INTERNAL, NULL, "libcurl lacks an option");
 	return 0;
 }
@@ -561,6 +567,7 @@ hop_start(struct fetch_call *c, struct err *e)
 static void
 call_free(struct fetch_call *c)
 {
+	struct arena *own = c->own;
 	struct fetch *f = c->f;
 
 	if (c->curl != NULL) {
@@ -582,6 +589,8 @@ call_free(struct fetch_call *c)
 	free(c->allow.cidr);
 	body_release(c);
 	free(c);
+	if (own != NULL)
+		arena_free(own);
 }
 
 void
@@ -711,6 +720,29 @@ fetch_start(struct fetch *f, struct arena *a, const struct fetch_request *req,
 fail:
 	call_free(c);
 	return -1;
+}
+
+static void
+forgotten(void *arg, const struct fetch_response *res, const struct err *e)
+{
+}
+
+int
+fetch_forget(struct fetch *f, const struct fetch_request *req, struct err *e)
+{
+	struct arena *own = arena_new(FORGOTTEN_BYTES + 2 * req->body_len);
+	struct fetch_request copy = *req;
+	struct fetch_call *c;
+
+	if (req->body != NULL)
+		copy.body = arena_memdup(own, req->body, req->body_len);
+	copy.may_cut = true;
+	if (fetch_start(f, own, &copy, forgotten, NULL, &c, e) != 0) {
+		arena_free(own);
+		return -1;
+	}
+	c->own = own;
+	return 0;
 }
 
 /*
@@ -866,10 +898,19 @@ collect(struct fetch *f)
 static int
 step(struct fetch *f, size_t *ended, struct err *e)
 {
+	struct fetch_call *c;
 	CURLMcode rc;
 	int running;
 
+	f->is_performing = true;
 	rc = curl_multi_perform(f->multi, &running);
+	f->is_performing = false;
+	/* What on_data began. */
+	for (c = f->calls; c != NULL && rc == CURLM_OK; c = c->next)
+		if (c->is_queued) {
+			c->is_queued = false;
+			rc = curl_multi_add_handle(f->multi, c->curl);
+		}
 	if (rc != CURLM_OK)
 		return err_set(e, ERR_INTERNAL, NULL, "libcurl: %s",
 			curl_multi_strerror(rc));

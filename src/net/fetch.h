@@ -92,7 +92,7 @@ MUST_CHECK int fetch_new(
 void fetch_free(struct fetch *f); /* cancels what is under way */
 
 /*
- * Begin a request.  What REQ points to is copied, but the body, which must
+ * Begin a request, also from within DONE or on_data.  What REQ points to is copied, but the body, which must
  * last.  DONE is called once, from fetch_poll, unless *CALL (may be NULL) is
  * cancelled; the call is gone then.  A must last until then.  Blocks never.
  * Fails with ERR_INVALID (URL, header, CIDR), ERR_INTERNAL.
@@ -110,6 +110,13 @@ MUST_CHECK int fetch_start(struct fetch *f, struct arena *a,
 	const struct fetch_request *req, fetch_done_fn done, void *arg,
 	struct fetch_call **call, struct err *e);
 void fetch_cancel(struct fetch_call *call); /* NULL is fine */
+
+/*
+ * Send REQ, body included copied, and forget it: nobody waits for its answer,
+ * which fetch_poll takes when it comes.  Fails as fetch_start.
+ */
+MUST_CHECK int fetch_forget(
+	struct fetch *f, const struct fetch_request *req, struct err *e);
 
 /*
  * Do what can be done; wait up to TIMEOUT_MS for more when nothing ended, or

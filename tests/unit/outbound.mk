@@ -7,6 +7,7 @@ UNIT_OUTBOUND = \
 	tests/unit/test_openapi \
 	tests/unit/test_seal \
 	tests/unit/test_tool_http \
+	tests/unit/test_tool_mcp \
 	tests/unit/test_yaml
 
 check_PROGRAMS += $(UNIT_OUTBOUND)
@@ -20,5 +21,6 @@ tests_unit_test_seal_LDADD = $(UNIT_LIBS)
 tests_unit_test_tool_http_SOURCES = tests/unit/test_tool_http.c \
 	$(UNIT_STUBHTTP)
 tests_unit_test_tool_http_LDADD = $(UNIT_LIBS)
+tests_unit_test_tool_mcp_LDADD = $(UNIT_LIBS)
 tests_unit_test_yaml_LDADD = $(UNIT_LIBS)
 endif
