@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cj.h"
+#include "base/clock.h"
+#include "base/conf.h"
 #include "base/err.h"
 #include "mcp/listed.h"
 #include "mcp/method.h"
@@ -188,6 +190,7 @@ tools_env(const struct method_caller *c)
 			.organization_id = c->caller.organization_id },
 		.session_id = c->session_id,
 		.request_id = c->request_id,
+		.deadline_ms = clock_mono_ms() + c->conf->front_timeout_s * 900,
 		.has_tools = has_tools(c),
 		.is_structured = REVISION_HAS_STRUCTURED(c->revision),
 	};

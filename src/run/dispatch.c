@@ -13,9 +13,11 @@
 #include "run/outbound.h"
 #include "run/run.h"
 #include "run/tool_http.h"
+#include "run/tool_mcp.h"
 #include "run/tool_sql.h"
 #include "store/catalog.h"
 #include "store/secret.h"
+#include "store/upstream.h"
 
 struct dispatch {
 	const struct run_env *env;
@@ -24,6 +26,10 @@ struct dispatch {
 	struct outbound_env outbound;
 	struct tool_sql *sql;
 	struct tool_http *http;
+	struct tool_mcp *mcp;
+	int64_t source_id;
+	struct tool_mcp_store store;
+	struct tool_mcp_call mcp_call;
 };
 
 /* outbound_secret_fn */
@@ -63,6 +69,39 @@ open_secret(void *arg, const char *name, struct err *e)
 	return value;
 }
 
+/* The session that all processes share: struct tool_mcp_store. */
+
+static int
+find_session(void *arg, struct arena *a, struct upstream_session *out,
+	struct err *e)
+{
+	const struct dispatch *d = arg;
+
+	return upstream_find(d->env->db, a, d->env->owner.organization_id,
+		d->source_id, out, e);
+}
+
+static int
+save_session(void *arg, struct arena *a, const struct upstream_session *s,
+	bool *was_saved, struct err *e)
+{
+	const struct dispatch *d = arg;
+
+	return upstream_save(d->env->db, a, d->env->owner.organization_id,
+		d->source_id, s, was_saved, e);
+}
+
+static int
+drop_session(void *arg, struct arena *a, const char *session_id,
+	struct err *e)
+{
+	const struct dispatch *d = arg;
+	bool was_there;
+
+	return upstream_drop(d->env->db, a, d->env->owner.organization_id,
+		d->source_id, session_id, &was_there, e);
+}
+
 static struct dispatch *
 new_dispatch(const struct run_env *env, struct arena *a)
 {
@@ -100,6 +139,20 @@ dispatch_start(const struct run_env *env, struct arena *a,
 		d->http = tool_http_start(&d->outbound, a, tool->config,
 			tool->definition, args, args_len, answer);
 		return d->http != NULL ? d : NULL;
+	case CATALOG_MCP:
+		d->source_id = tool->source_id;
+		d->store = (struct tool_mcp_store){ .find = find_session,
+			.save = save_session,
+			.drop = drop_session,
+			.arg = d };
+		d->mcp_call = (struct tool_mcp_call){ .config = tool->config,
+			.definition = tool->definition,
+			.annotations = tool->annotations,
+			.args = args,
+			.args_len = args_len };
+		d->mcp = tool_mcp_start(&d->outbound, &d->store, a,
+			&d->mcp_call, answer);
+		return d->mcp != NULL ? d : NULL;
 	default:
 		call_fail(answer, a, CALL_FAILED,
 			&(struct call_fault){ .code = "tool_misconfigured",
@@ -114,6 +167,8 @@ dispatch_step(struct dispatch *d, struct call_answer *answer)
 {
 	if (d->sql != NULL)
 		return tool_sql_step(d->sql, answer);
+	if (d->mcp != NULL)
+		return tool_mcp_step(d->mcp, answer);
 	return tool_http_step(d->http, answer);
 }
 
@@ -133,6 +188,9 @@ dispatch_close(struct dispatch *d)
 	if (d->http != NULL)
 		tool_http_close(d->http);
 	d->http = NULL;
+	if (d->mcp != NULL)
+		tool_mcp_close(d->mcp);
+	d->mcp = NULL;
 }
 
 const char *

@@ -57,7 +57,7 @@ struct loop_call {
 	size_t args_len;
 	enum call_state state;
 	enum ledger_status status;
-	bool is_noted; /* in the ledger */
+	bool is_unsent; /* and will not be: answered at once */
 	int64_t start_ms;
 	int64_t ms; /* -1: not known */
 	struct arena *arena; /* while it is under way */
@@ -231,7 +231,6 @@ note_begin(struct loop *l, struct loop_call *c,
 		return -1;
 	key = key_of(l, c);
 	args = value_of(l, c->args, c->args_len, sha256);
-	c->is_noted = true;
 	if (ledger_begin(l->env->db, a, &key, c->path, &args, outcome, e) == 0)
 		return 0;
 	if (!may_repeat(e))
@@ -363,7 +362,7 @@ answer_unsent(struct loop *l, struct loop_call *c,
 	const struct call_answer *answer)
 {
 	set_state(l, c, CALL_OVER);
-	c->status = LEDGER_FAILED;
+	c->is_unsent = true;
 	give(l, c, answer, SANDBOX_ANSWER_ERROR);
 	release_call(c);
 }
@@ -515,10 +514,7 @@ ask(struct loop *l, struct loop_call *c, bool is_elicit, const char *message,
 
 	if (l->env->keys == NULL) {
 		policy_cannot_wait(&answer, a, c->path, is_elicit);
-		set_state(l, c, CALL_OVER);
-		c->status = LEDGER_FAILED;
-		give(l, c, &answer, SANDBOX_ANSWER_ERROR);
-		release_call(c);
+		answer_unsent(l, c, &answer);
 		return;
 	}
 	err_clear(&e);
@@ -547,7 +543,6 @@ ask(struct loop *l, struct loop_call *c, bool is_elicit, const char *message,
 		stop(l, outcome);
 		return;
 	}
-	c->is_noted = true;
 	c->status = LEDGER_WAITING;
 	c->row = (struct ledger_call){ .seq = c->number,
 		.path = c->path,
@@ -972,7 +967,8 @@ timed_out(struct loop *l)
 	r->status = SANDBOX_TIMED_OUT;
 	r->has_started = true;
 	r->message = arena_printf(l->arena,
-		"The run and its calls took longer than %" PRId64 " ms",
+		"The run and its calls took longer than a request may "
+		"(%" PRId64 " ms)",
 		l->env->conf->front_timeout_s * 900);
 	return r;
 }
@@ -1023,7 +1019,7 @@ new_loop(const struct run_env *env)
 
 	l->env = env;
 	l->arena = env->arena;
-	l->deadline_ms = clock_mono_ms() + env->conf->front_timeout_s * 900;
+	l->deadline_ms = env->deadline_ms;
 	buf_init(&l->blocks, l->arena);
 	return l;
 }
@@ -1065,8 +1061,7 @@ recall(struct loop *l, const struct ledger_call *rows, size_t n)
 		c->row = rows[i];
 		c->status = rows[i].status;
 		c->ms = rows[i].ms;
-		c->is_noted = true;
-		set_state(l, c, rows[i].status == LEDGER_WAITING ? CALL_ASKED :
+			set_state(l, c, rows[i].status == LEDGER_WAITING ? CALL_ASKED :
 								   CALL_OVER);
 		if (c->state == CALL_ASKED && c->row.action != NULL)
 			l->has_decisions = true;
@@ -1133,7 +1128,8 @@ loop_calls(struct loop *l, size_t *n)
 			status = LEDGER_CANCELLED;
 		list[i] = (struct render_call){ .seq = c->number,
 			.path = c->path,
-			.status = ledger_status_name(status),
+			.status = c->is_unsent ? "not_sent" :
+						 ledger_status_name(status),
 			.ms = c->ms };
 	}
 	*n = l->n_calls;

@@ -329,6 +329,7 @@ suspended(const struct run_env *env, struct loop *l, struct loop_end *end,
 		end->execution_id, "heap_bytes",
 		log_num((int64_t)end->heap.len), NULL);
 	question = loop_questions(l, &n);
+	assert(n > 0);
 	render_waiting(&r, question, n, last_deadline(question, n),
 		env->is_structured, result);
 }
@@ -827,6 +828,9 @@ run_resume(const struct run_env *env, const struct run_word *word,
 		return -1;
 	if (!is_fit)
 		return 0;
+	/* With time left to say so. */
+	if (deadline_ms > env->deadline_ms - 1000)
+		deadline_ms = env->deadline_ms - 1000;
 	for (;;) {
 		if (resume_once(env, word, engine, &is_busy, result, e) != 0)
 			return -1;

@@ -37,6 +37,7 @@ struct run_env {
 	struct execution_owner owner;
 	const char *session_id;
 	const char *request_id;
+	int64_t deadline_ms; /* of the request, by clock_mono_ms */
 	bool has_tools;	     /* the organisation has a catalogue */
 	bool is_structured;  /* the client knows structuredContent */
 };

@@ -211,6 +211,28 @@ def test_a_listed_script(env):
                       "WHERE organization_id = %s", env.organization)
 
 
+def test_another_server_of_ours_as_upstream(env):
+    other = env.stack.user()
+    c = tools.Catalogue(env.stack.sql, other.organization)
+    c.source("far", "script")
+    c.script("far", "sum", "return {sum: args.a + args.b}", listed=True)
+    env.catalogue.source("up", "mcp", {
+        "url": "http://127.0.0.1:%d/mcp" % env.stack.front.port,
+        "allow": ["127.0.0.0/8"],
+        "headers": {"Authorization": "Bearer " + other.token}})
+    env.catalogue.tool("up", "sum", {"name": "far_sum"})
+    for a in (1, 2):
+        s = run(env, "return await tools.up.sum({a: %d, b: 2})" % a)
+        assert s["result"] == {"ok": True, "data": {"sum": a + 2}}, s
+    assert env.stack.n_sessions(other) == 1
+    env.stack.sql.run("DELETE FROM mcp.session WHERE account_id = %s",
+                      other.account)
+    s = run(env, "return await tools.up.sum({a: 5, b: 2})")
+    assert s["result"] == {"ok": True, "data": {"sum": 7}}, s
+    e = value(env, "return (await tools.up.sum({a: 5, b: 'x'})).data.sum")
+    assert e == "5x"
+
+
 def test_images_become_content_blocks(env):
     env.catalogue.tool("api", "image", {"method": "GET", "path": "/image"})
     env.catalogue.tool("api", "ask", {"method": "GET", "path": "/get/1"},
