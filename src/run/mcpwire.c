@@ -208,7 +208,7 @@ static bool
 take_text(struct mcpwire *w, const char *data, size_t len)
 {
 	static const struct cj_limits limits = { DEPTH_MAX, CJ_DUP_ALLOW,
-		4 << 20 };
+		1 << 19 };
 	const char *text = arena_memdup(w->a, data, len);
 	struct cJSON *tree;
 	struct err e;

@@ -184,8 +184,13 @@ unlock(const struct outbound_env *env, struct outbound_value *v, size_t n,
 		if (env->secret == NULL)
 			return err_set(e, ERR_NOTFOUND, NULL, "no keyring");
 		secret = env->secret(env->secret_arg, v[i].secret, e);
-		if (secret == NULL)
+		if (secret == NULL) {
+			/* Sealed for something else, or changed: as good as
+			   none. */
+			if (e->kind == ERR_INVALID)
+				e->kind = ERR_NOTFOUND;
 			return -1;
+		}
 		len = asprintf(&v[i].value, "%s%s", v[i].text, secret);
 		seal_forget(secret, strlen(secret));
 		free(secret);

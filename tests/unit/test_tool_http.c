@@ -39,7 +39,8 @@ secret(void *arg, const char *name, struct err *e)
 		return strdup("t0ken-t0ken");
 	if (strcmp(name, "LINE") == 0)
 		return strdup("a\r\nX-Evil: 1");
-	err_set(e, ERR_NOTFOUND, NULL, "no secret %s", name);
+	err_set(e, strcmp(name, "BROKEN") == 0 ? ERR_INVALID : ERR_NOTFOUND,
+		NULL, "no secret %s", name);
 	return NULL;
 }
 
@@ -623,6 +624,9 @@ test_secrets(void **state)
 	before = stubhttp_connections(t->http);
 	t->config = ",\"headers\":{\"X-A\":{\"secret\":\"KEY\"},"
 		    "\"X-B\":{\"secret\":\"GONE\"}}";
+	assert_int_equal(call(t, GET, "{}"), CALL_FAILED);
+	assert_true(says(t, "credentials_missing"));
+	t->config = ",\"query\":{\"X-A\":{\"secret\":\"BROKEN\"}}";
 	assert_int_equal(call(t, GET, "{}"), CALL_FAILED);
 	assert_true(says(t, "credentials_missing"));
 	t->config = ",\"headers\":{\"X-A\":{\"secret\":\"LINE\"}}";
