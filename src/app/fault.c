@@ -76,14 +76,15 @@ static const struct row ROWS[FAULT__MAX] = {
 	[FAULT_INTERNAL] = { "internal", 500, -32603, "Internal error" },
 };
 
+/* What a step did not give a fault of its own is a fault of ours. */
 static const enum fault BY_KIND[ERR__MAX] = {
 	[ERR_NONE] = FAULT_INTERNAL,
 	[ERR_INVALID] = FAULT_REQUEST,
-	[ERR_UNAUTH] = FAULT_TOKEN_INVALID,
-	[ERR_FORBIDDEN] = FAULT_NO_ORGANIZATION,
-	[ERR_NOTFOUND] = FAULT_SESSION_GONE,
+	[ERR_UNAUTH] = FAULT_INTERNAL,
+	[ERR_FORBIDDEN] = FAULT_INTERNAL,
+	[ERR_NOTFOUND] = FAULT_INTERNAL,
 	[ERR_CONFLICT] = FAULT_DOWN, /* a lost race, after the retry */
-	[ERR_LIMIT] = FAULT_BODY,
+	[ERR_LIMIT] = FAULT_INTERNAL,
 	[ERR_UNAVAILABLE] = FAULT_DOWN,
 	[ERR_TIMEOUT] = FAULT_DOWN,
 	[ERR_INTERNAL] = FAULT_INTERNAL,

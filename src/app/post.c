@@ -24,8 +24,11 @@
 static bool
 omits_id(const struct turn *t)
 {
+	enum revision r;
+
 	return t->req.protocol_version != NULL &&
-		strcmp(t->req.protocol_version, "2025-11-25") == 0;
+		revision_find(t->req.protocol_version, &r) &&
+		REVISION_OMITS_ID(r);
 }
 
 /* Answer -32600 (or the like) for one message, HTTP 400. */

@@ -34,6 +34,8 @@ const char *revision_list_json(void);
 #define REVISION_HAS_TITLE(r)	       ((r) >= REVISION_2025_06_18)
 #define REVISION_HAS_OUTPUT_SCHEMA(r)  ((r) >= REVISION_2025_06_18)
 #define REVISION_HAS_SERVER_DETAILS(r) ((r) >= REVISION_2025_11_25)
+/* An error without a readable id has none; before, its id is null (J-06). */
+#define REVISION_OMITS_ID(r)	       ((r) >= REVISION_2025_11_25)
 /*
  * structuredContent came with 2025-06-18.  A result may hold further members
  * from 2025-03-26 on, and clients of that revision read them.
