@@ -23,6 +23,30 @@ MUST_CHECK int policy_remove(struct db *db, struct arena *a,
 	const char *organization_id, int64_t id, bool *was_there,
 	struct err *e);
 
+/*
+ * Remove the rules for the path PATTERN alone that let its calls run or ask;
+ * what blocks stays.  *N: how many.  Audited.
+ */
+MUST_CHECK int policy_remove_exact(struct db *db, struct arena *a,
+	const char *organization_id, const char *pattern, int64_t *n,
+	struct err *e);
+
+/*
+ * *POSITION: a number, as text, before rule ID and behind the one before it;
+ * ID -1: before all.  NULL: there is no rule ID.  "": there is no room, the
+ * rule before it has the same position.
+ */
+MUST_CHECK int policy_place(struct db *db, struct arena *a,
+	const char *organization_id, int64_t id, const char **position,
+	struct err *e);
+
+/* The rule that decides on PATH, whether there is such a tool or not:
+ * tool_policy_id, position, pattern, action, note; one row or none */
+enum { POLICY_DECIDE_COLUMNS = 5 };
+MUST_CHECK int policy_decide(struct db *db, struct arena *a,
+	const char *organization_id, const char *path, struct db_res *out,
+	struct err *e);
+
 /* tool_policy_id, organization_id, position, pattern, action, note, tools
  * (how many paths match), in the order that counts; ORGANIZATION_ID NULL: of
  * all */

@@ -65,6 +65,18 @@ DB_STMT(TOOL_SET, "source_tool_set_1",
 	") SELECT count(*) FROM done",
 	4, 1);
 
+DB_STMT(TOOL_FIND, "source_tool_find_1",
+	"SELECT t.path, s.kind, t.title, t.description, t.is_listed,"
+	" t.is_enabled, s.is_enabled,"
+	" coalesce(mcp.policy_action(t.organization_id, t.path),"
+	"  CASE WHEN t.needs_approval THEN 'require_approval'"
+	"   ELSE 'approve' END),"
+	" t.needs_approval, t.approval_text, mcp.iso(t.updated_at),"
+	" t.annotations, t.input_schema, t.output_schema, t.definition"
+	" FROM mcp.tool t JOIN mcp.source s USING (source_id)"
+	" WHERE t.organization_id = $1 AND t.path = $2",
+	2, SOURCE_TOOL_FIND_COLUMNS);
+
 DB_STMT(LIST, "source_list_1",
 	"SELECT s.organization_id, s.name, s.kind, s.title, s.is_enabled,"
 	" (SELECT count(*) FROM mcp.tool t WHERE t.source_id = s.source_id),"
@@ -196,6 +208,17 @@ source_tool_set(struct db *db, struct arena *a, const char *organization_id,
 		flag(is_enabled) };
 
 	return run_count(db, a, &TOOL_SET, params, was_there, e);
+}
+
+int
+source_tool_find(struct db *db, struct arena *a, const char *organization_id,
+	const char *path, struct db_res *out, struct err *e)
+{
+	const char *params[2] = { organization_id, path };
+
+	if (db_run(db, a, &TOOL_FIND, params, out, e) != 0)
+		return err_wrap(e, "tool");
+	return 0;
 }
 
 int

@@ -68,6 +68,17 @@ MUST_CHECK int source_tool_set(struct db *db, struct arena *a,
 	const char *organization_id, const char *path, const bool *is_listed,
 	const bool *is_enabled, bool *was_there, struct err *e);
 
+/*
+ * A tool as it is, whether programs see it or not: path, kind, title,
+ * description, is_listed, is_enabled, source_enabled, action (approve,
+ * require_approval, block), needs_approval, approval_text, updated_at,
+ * annotations, input_schema, output_schema, definition; one row or none
+ */
+enum { SOURCE_TOOL_FIND_COLUMNS = 15 };
+MUST_CHECK int source_tool_find(struct db *db, struct arena *a,
+	const char *organization_id, const char *path, struct db_res *out,
+	struct err *e);
+
 /* organization_id, name, kind, title, is_enabled, tools, refreshed_at;
  * ORGANIZATION_ID NULL: of all */
 enum { SOURCE_LIST_COLUMNS = 7 };
