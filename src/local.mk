@@ -75,9 +75,9 @@ libmcp_a_SOURCES = \
 	src/run/render.c src/run/render.h \
 	src/run/run.c src/run/run.h \
 	src/run/sandbox.c src/run/sandbox.h \
-	src/run/eventstream.c src/run/eventstream.h \
 	src/run/mcpimport.c src/run/mcpimport.h \
 	src/run/tool_mcp.c src/run/tool_mcp.h \
+	src/run/eventstream.c src/run/eventstream.h \
 	src/run/mcpwire.c src/run/mcpwire.h \
 	src/run/yaml.c src/run/yaml.h \
 	src/run/openapi_schema.c src/run/openapi_schema.h \
@@ -120,15 +120,27 @@ mcp_admin_SOURCES = src/mcp-admin.c \
 	src/admin/authcheck.c src/admin/authcheck.h \
 	src/admin/dbcheck.c src/admin/dbcheck.h \
 	src/admin/doctor.c src/admin/doctor.h \
+	src/admin/executions.c src/admin/executions.h \
+	src/admin/imports.c src/admin/imports.h \
+	src/admin/keyring.c src/admin/keyring.h \
 	src/admin/login.c src/admin/login.h \
 	src/admin/members.c src/admin/members.h \
 	src/admin/migrate.c src/admin/migrate.h \
 	src/admin/options.c src/admin/options.h \
 	src/admin/orgs.c src/admin/orgs.h \
+	src/admin/policies.c src/admin/policies.h \
+	src/admin/prompt.c src/admin/prompt.h \
 	src/admin/report.c src/admin/report.h \
+	src/admin/secrets.c src/admin/secrets.h \
 	src/admin/sessions.c src/admin/sessions.h \
+	src/admin/sourceadd.c \
+	src/admin/sourceconf.c src/admin/sourceconf.h \
+	src/admin/sources.c src/admin/sources.h \
 	src/admin/table.c src/admin/table.h \
 	src/admin/tokens.c src/admin/tokens.h \
+	src/admin/tooladd.c \
+	src/admin/tools.c src/admin/tools.h \
+	src/admin/verbs.c src/admin/verbs.h \
 	src/admin/webcheck.c src/admin/webcheck.h
 mcp_admin_CPPFLAGS = $(AM_CPPFLAGS) -DSBINDIR='"$(sbindir)"' \
 	-DSQL_SOURCE_DIR='"$(abs_top_srcdir)/sql"'

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/conf.h"
 #include "base/err.h"
+#include "base/scope.h"
 #include "store/audit.h"
 #include "store/db.h"
 
@@ -81,6 +82,60 @@ admin_check_id(const char *what, const char *s, struct err *e)
 				"%s has a control character", what);
 	}
 	return 0;
+}
+
+int
+admin_check_text(const char *what, const char *s, size_t max, struct err *e)
+{
+	size_t len = strlen(s), i, n;
+
+	if (len == 0 || len > max)
+		return err_set(e, ERR_INVALID, NULL,
+			"%s must have 1 to %zu bytes", what, max);
+	for (i = 0; i < len; i += n)
+		if ((n = buf_utf8_len(s + i, len - i)) == 0)
+			return err_set(
+				e, ERR_INVALID, NULL, "%s is not UTF-8", what);
+	return 0;
+}
+
+int
+admin_read(struct admin *ad, const char *file, size_t max, char **out,
+	size_t *len, struct err *e)
+{
+	bool is_stdin = strcmp(file, "-") == 0;
+	const char *name = is_stdin ? "standard input" : file;
+	AUTO_FILE *opened = is_stdin ? NULL : fopen(file, "re");
+	FILE *f = is_stdin ? stdin : opened;
+	char *text = arena_alloc(ad->arena, max + 2);
+	size_t i, n;
+
+	if (f == NULL)
+		return err_set(
+			e, ERR_CONFLICT, NULL, "%s: %s", name, strerror(errno));
+	*len = fread(text, 1, max + 1, f);
+	if (ferror(f))
+		return err_set(
+			e, ERR_CONFLICT, NULL, "%s: %s", name, strerror(errno));
+	if (*len > max)
+		return err_set(e, ERR_CONFLICT, NULL, "%s: more than %zu bytes",
+			name, max);
+	for (i = 0; i < *len; i += n)
+		if (text[i] == '\0' ||
+			(n = buf_utf8_len(text + i, *len - i)) == 0)
+			return err_set(e, ERR_CONFLICT, NULL,
+				"%s: not a text in UTF-8", name);
+	text[*len] = '\0';
+	*out = text;
+	return 0;
+}
+
+int
+admin_refused(struct admin *ad, struct err *e)
+{
+	if (e->kind == ERR_INVALID && *db_message(ad->db) != '\0')
+		e->kind = ERR_CONFLICT;
+	return -1;
 }
 
 int

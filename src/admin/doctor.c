@@ -3,8 +3,6 @@
 
 #include "admin/doctor.h"
 
-#include <signal.h>
-
 #include "admin/authcheck.h"
 #include "admin/dbcheck.h"
 #include "admin/report.h"
@@ -105,7 +103,6 @@ doctor_run(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 		admin_number("--workers", ad->workers, 1, WORKERS_MAX, &workers,
 			e) != 0)
 		return -1;
-	signal(SIGPIPE, SIG_IGN);
 	if (!conf_check(ad)) {
 		ad->status = ADMIN_FAILED;
 		return -1;

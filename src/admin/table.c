@@ -9,9 +9,8 @@
 
 enum { COLUMNS_MAX = 32 };
 
-/* S for a terminal, in A; NULL is "-". */
-static const char *
-visible(struct arena *a, const char *s)
+const char *
+table_visible(struct arena *a, const char *s)
 {
 	size_t len, i, n;
 	struct buf b;
@@ -36,6 +35,15 @@ visible(struct arena *a, const char *s)
 	return b.data;
 }
 
+/* S as a cell or member of lines; 't' and 'f' of the database as words. */
+static const char *
+shown(struct arena *a, enum table_kind kind, const char *s)
+{
+	if (kind == TABLE_FLAG && s != NULL)
+		return *s == 't' ? "yes" : "no";
+	return table_visible(a, s);
+}
+
 /* Characters of UTF-8 text. */
 static int
 width(const char *s)
@@ -47,28 +55,57 @@ width(const char *s)
 	return n;
 }
 
+static const char *
+cell(struct arena *a, const struct table_column *c, const char *s)
+{
+	int n = 0;
+	size_t i;
+
+	s = shown(a, c->kind, s);
+	if (c->cut == 0 || width(s) <= c->cut)
+		return s;
+	for (i = 0; s[i] != '\0'; i++)
+		if (((unsigned char)s[i] & 0xc0) != 0x80 && ++n == c->cut)
+			break;
+	return arena_printf(a, "%.*s\xe2\x80\xa6", (int)i, s);
+}
+
 static void
-value_json(struct buf *b, const struct table_column *c, const char *s)
+value_json(struct buf *b, enum table_kind kind, const char *s)
 {
 	if (s == NULL)
 		buf_puts(b, "null");
-	else if (c->kind == TABLE_TEXT)
+	else if (kind == TABLE_TEXT)
 		buf_jsons(b, s);
+	else if (kind == TABLE_FLAG)
+		buf_puts(b, *s == 't' ? "true" : "false");
 	else
 		buf_puts(b, s);
 }
 
 static void
 row_json(struct buf *b, const struct table_column *columns,
-	const struct db_res *r, int row)
+	const struct db_res *r, int row, const struct table_more *more,
+	size_t n)
 {
+	bool has_any = false;
+	size_t k;
 	int i;
 
-	for (i = 0; i < r->n_columns; i++) {
-		buf_putc(b, i == 0 ? '{' : ',');
+	buf_putc(b, '{');
+	for (i = 0; r != NULL && i < r->n_columns; i++) {
+		buf_puts(b, has_any ? "," : "");
 		buf_jsons(b, columns[i].name);
 		buf_putc(b, ':');
-		value_json(b, &columns[i], db_text(r, row, i));
+		value_json(b, columns[i].kind, db_text(r, row, i));
+		has_any = true;
+	}
+	for (k = 0; k < n; k++) {
+		buf_puts(b, has_any ? "," : "");
+		buf_jsons(b, more[k].name);
+		buf_putc(b, ':');
+		value_json(b, more[k].kind, more[k].value);
+		has_any = true;
 	}
 	buf_putc(b, '}');
 }
@@ -114,7 +151,7 @@ lines_print(struct arena *a, const struct table_column *columns,
 		widths[i] = width(cells[i]);
 		for (row = 0; row < r->n_rows; row++) {
 			cells[(row + 1) * (last + 1) + i] =
-				visible(a, db_text(r, row, i));
+				cell(a, &columns[i], db_text(r, row, i));
 			w = width(cells[(row + 1) * (last + 1) + i]);
 			if (w > widths[i])
 				widths[i] = w;
@@ -126,45 +163,84 @@ lines_print(struct arena *a, const struct table_column *columns,
 				columns[i].kind == TABLE_NUMBER, i == last);
 }
 
-void
-table_print(struct arena *a, const struct table_column *columns,
-	const struct db_res *r, bool is_json)
+const char *
+table_json(struct arena *a, const struct table_column *columns,
+	const struct db_res *r)
 {
 	struct buf b;
 	int row;
 
-	if (!is_json) {
-		lines_print(a, columns, r);
-		return;
-	}
 	buf_init(&b, a);
 	for (row = 0; row < r->n_rows; row++) {
 		buf_puts(&b, row == 0 ? "[" : ",\n ");
-		row_json(&b, columns, r, row);
+		row_json(&b, columns, r, row, NULL, 0);
 	}
 	buf_puts(&b, r->n_rows == 0 ? "[]" : "]");
-	puts(b.data);
+	return b.data;
+}
+
+void
+table_print(struct arena *a, const struct table_column *columns,
+	const struct db_res *r, bool is_json)
+{
+	if (is_json)
+		puts(table_json(a, columns, r));
+	else
+		lines_print(a, columns, r);
+}
+
+static void
+member_print(struct arena *a, const char *name, enum table_kind kind,
+	const char *s, int to_width)
+{
+	if (s != NULL)
+		printf("%s:%*s%s\n", name, to_width + 1 - width(name), "",
+			shown(a, kind, s));
+}
+
+static void
+widen(int *w, const char *name, const char *value)
+{
+	if (value != NULL && width(name) > *w)
+		*w = width(name);
+}
+
+void
+table_print_more(struct arena *a, const struct table_column *columns,
+	const struct db_res *r, int row, const struct table_more *more,
+	size_t n, bool is_json)
+{
+	int n_columns = r != NULL ? r->n_columns : 0, i, w = 0;
+	struct buf b;
+	size_t k;
+
+	if (is_json) {
+		buf_init(&b, a);
+		row_json(&b, columns, r, row, more, n);
+		puts(b.data);
+		return;
+	}
+	for (i = 0; i < n_columns; i++)
+		widen(&w, columns[i].name, db_text(r, row, i));
+	for (k = 0; k < n; k++)
+		widen(&w, more[k].name, more[k].value);
+	for (i = 0; i < n_columns; i++)
+		member_print(a, columns[i].name, columns[i].kind,
+			db_text(r, row, i), w);
+	for (k = 0; k < n; k++)
+		member_print(a, more[k].name, more[k].kind, more[k].value, w);
+}
+
+void
+table_print_members(
+	struct arena *a, const struct table_more *more, size_t n, bool is_json)
+{
+	table_print_more(a, NULL, NULL, 0, more, n, is_json);
 }
 
 void
 table_print_row(struct arena *a, const struct table_column *columns,
 	const struct db_res *r, int row, bool is_json)
 {
-	struct buf b;
-	int i, w = 0;
-
-	if (is_json) {
-		buf_init(&b, a);
-		row_json(&b, columns, r, row);
-		puts(b.data);
-		return;
-	}
-	for (i = 0; i < r->n_columns; i++)
-		if (db_text(r, row, i) != NULL && width(columns[i].name) > w)
-			w = width(columns[i].name);
-	for (i = 0; i < r->n_columns; i++)
-		if (db_text(r, row, i) != NULL)
-			printf("%s:%*s%s\n", columns[i].name,
-				w + 1 - width(columns[i].name), "",
-				visible(a, db_text(r, row, i)));
+	table_print_more(a, columns, r, row, NULL, 0, is_json);
 }
