@@ -258,6 +258,11 @@ take_tool(struct importing *im, const struct cJSON *tool, const char *text,
 		refuse(im, name, "it has no input schema");
 		return;
 	}
+	s = cj_get_string(cj_get(tool, "execution"), "taskSupport");
+	if (s != NULL && strcmp(s, "required") == 0) {
+		refuse(im, name, "it runs as a task only");
+		return;
+	}
 	if (im->out->n_tools == TOOLS_MAX) {
 		refuse(im, name, "there are too many tools");
 		return;

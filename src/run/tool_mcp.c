@@ -244,8 +244,13 @@ static bool
 is_lost(const struct tool_mcp *t, const struct mcpwire_reply *r)
 {
 	const char *s = cj_get_string(r->error, "message");
+	int64_t code = 0;
 
 	if (t->peer.is_modern || t->was_renewed)
+		return false;
+	/* Some refuse bad arguments with 400. */
+	(void)cj_get_int(r->error, "code", INT32_MIN, INT32_MAX, &code);
+	if (code == -32602)
 		return false;
 	if (t->peer.session_id != NULL &&
 		(r->status == 404 || r->status == 400 || r->status == 401))

@@ -592,6 +592,10 @@ test_lost_session(void **state)
 	assert_int_equal(call(t), CALL_FAILED);
 	assert_true(says(t, "\"code\":\"invalid_arguments\""));
 	assert_int_equal(t->drops, 0);
+	then(t, "400 Bad Request", JSON, ERROR(-32602, "n: required"));
+	assert_int_equal(call(t), CALL_FAILED);
+	assert_true(says(t, "\"code\":\"invalid_arguments\""));
+	assert_int_equal(t->drops, 0);
 	/* refused with and without a session */
 	with_session(t);
 	then(t, "401 No", "", "");
@@ -768,6 +772,8 @@ test_import_legacy(void **state)
 			"\"annotations\":{\"destructiveHint\":true,"
 			"\"title\":\"Remove\"}},"
 			"{\"name\":\"bad\"},{\"inputSchema\":{}},"
+			"{\"name\":\"t\",\"inputSchema\":{},\"execution\":"
+			"{\"taskSupport\":\"required\"}},"
 			"{\"name\":\"---\",\"inputSchema\":{}}]}") "\n\n");
 		if (import(t, &out, &e) != 0)
 			fail_msg("%s: %s", probes[i], e.detail);
@@ -775,7 +781,7 @@ test_import_legacy(void **state)
 		assert_string_equal(out.version, "2025-06-18");
 		assert_string_equal(out.server, "up 1");
 		assert_int_equal(out.n_tools, 4);
-		assert_int_equal(out.n_refused, 2);
+		assert_int_equal(out.n_refused, 3);
 		assert_string_equal(out.tools,
 			"[\n{\"name\":\"get_it\",\"title\":\"T\","
 			"\"description\":\"d\",\"input_schema\":"
