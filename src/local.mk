@@ -47,6 +47,7 @@ libmcp_a_SOURCES = \
 	src/base/sip.c src/base/sip.h \
 	src/net/addr.c src/net/addr.h \
 	src/net/fetch.c src/net/fetch.h \
+	src/net/header.c src/net/header.h \
 	src/net/url.c src/net/url.h \
 	src/http/fcgi.c src/http/fcgi.h \
 	src/http/req.c src/http/req.h \

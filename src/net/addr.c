@@ -180,3 +180,39 @@ addr_is_public(const struct addr *addr)
 			return false;
 	return true;
 }
+
+const char *
+addr_list_parse(const char *const *text, size_t n, struct addr_list *out)
+{
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	out->cidr = calloc(n + 1, sizeof(*out->cidr));
+	assert(out->cidr != NULL);
+	for (i = 0; i < n; i++)
+		if (!addr_parse_cidr(text[i], &out->cidr[i])) {
+			addr_list_release(out);
+			return text[i];
+		}
+	out->n = n;
+	return NULL;
+}
+
+void
+addr_list_release(struct addr_list *list)
+{
+	free(list->cidr);
+	list->cidr = NULL;
+	list->n = 0;
+}
+
+bool
+addr_list_has(const struct addr_list *list, const struct addr *addr)
+{
+	size_t i;
+
+	for (i = 0; i < list->n; i++)
+		if (addr_in(addr, &list->cidr[i]))
+			return true;
+	return false;
+}

@@ -33,4 +33,15 @@ bool addr_parse_cidr(const char *s, struct addr_cidr *out);
 bool addr_in(const struct addr *addr, const struct addr_cidr *c);
 bool addr_is_public(const struct addr *addr);
 
+struct addr_list {
+	struct addr_cidr *cidr;
+	size_t n;
+};
+
+/* NULL, or the one of the N texts that is no CIDR; OUT is then empty. */
+const char *addr_list_parse(
+	const char *const *text, size_t n, struct addr_list *out);
+void addr_list_release(struct addr_list *list);
+bool addr_list_has(const struct addr_list *list, const struct addr *addr);
+
 #endif

@@ -16,6 +16,7 @@
 #include "base/conf.h"
 #include "base/err.h"
 #include "net/addr.h"
+#include "net/header.h"
 #include "net/url.h"
 
 enum {
@@ -27,16 +28,11 @@ enum {
 	FORGOTTEN_BYTES = 4 << 20
 };
 
-struct allow {
-	struct addr_cidr *cidr;
-	size_t n;
-};
-
 struct fetch {
 	CURLM *multi;
 	int64_t timeout_ms;
 	size_t max_bytes;
-	struct allow allow;
+	struct addr_list allow;
 	struct fetch_call *calls; /* all under way */
 	size_t n_calls;
 	bool is_performing; /* libcurl is, and takes no new requests */
@@ -56,7 +52,7 @@ struct fetch_call {
 	char *url;
 	const char *method;
 	struct fetch_request req; /* its headers and query are not read */
-	struct allow allow;
+	struct addr_list allow;
 	int64_t deadline_ms;
 	int64_t timeout_ms;
 	size_t max_bytes;
@@ -84,21 +80,10 @@ struct fetch_call {
  */
 
 static bool
-allow_has(const struct allow *allow, const struct addr *addr)
-{
-	size_t i;
-
-	for (i = 0; i < allow->n; i++)
-		if (addr_in(addr, &allow->cidr[i]))
-			return true;
-	return false;
-}
-
-static bool
 is_allowed(const struct fetch_call *c, const struct addr *addr)
 {
-	return addr_is_public(addr) || allow_has(&c->f->allow, addr) ||
-	       allow_has(&c->allow, addr);
+	return addr_is_public(addr) || addr_list_has(&c->f->allow, addr) ||
+	       addr_list_has(&c->allow, addr);
 }
 
 /* libcurl calls this once for each address it is about to connect to. */
@@ -246,22 +231,16 @@ body_release(struct fetch_call *c)
  */
 
 static int
-allow_parse(struct allow *allow, const struct conf_list *list, struct err *e)
+allow_parse(
+	struct addr_list *allow, const struct conf_list *list, struct err *e)
 {
-	size_t i;
+	const char *bad;
 
 	if (list == NULL || list->n == 0)
 		return 0;
-	allow->cidr = calloc(list->n, sizeof(*allow->cidr));
-	if (allow->cidr == NULL)
-		return err_set(e, ERR_INTERNAL, NULL, "out of memory");
-	for (i = 0; i < list->n; i++) {
-		if (!addr_parse_cidr(list->item[i], &allow->cidr[i]))
-			return err_set(e, ERR_INVALID, NULL,
-				"not an address range: %.80s", list->item[i]);
-	}
-	allow->n = list->n;
-	return 0;
+	bad = addr_list_parse(list->item, list->n, allow);
+	return bad == NULL ? 0 : err_set(e, ERR_INVALID, NULL,
+		"not an address range: %.80s", bad);
 }
 
 int
@@ -304,7 +283,7 @@ fetch_free(struct fetch *f)
 		fetch_cancel(f->calls);
 	curl_multi_cleanup(f->multi);
 	curl_global_cleanup();
-	free(f->allow.cidr);
+	addr_list_release(&f->allow);
 	free(f);
 }
 
@@ -317,38 +296,6 @@ fetch_pending(const struct fetch *f)
 /*
  * Headers.
  */
-
-bool
-fetch_header_is_valid(const char *name, const char *value)
-{
-	size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				  "abcdefghijklmnopqrstuvwxyz0123456789"
-				  "!#$%&'*+-.^_`|~");
-
-	if (len == 0 || name[len] != '\0')
-		return false;
-	for (; *value != '\0'; value++)
-		if (((unsigned char)*value < ' ' && *value != '\t') ||
-			*value == 0x7f)
-			return false;
-	return true;
-}
-
-bool
-fetch_header_is_reserved(const char *name)
-{
-	static const char *const names[] = { "Host", "Content-Length",
-		"Transfer-Encoding", "Connection", "Keep-Alive", "TE",
-		"Trailer", "Upgrade", "Expect", "HTTP2-Settings", "Cookie",
-		"Accept-Encoding" };
-	size_t i;
-
-	for (i = 0; i < NELEM(names); i++)
-		if (strcasecmp(name, names[i]) == 0)
-			return true;
-	return strncasecmp(name, "Proxy-", 6) == 0 ||
-	       strcasecmp(name, "Proxy") == 0;
-}
 
 const char *
 fetch_header(const struct fetch_response *res, const char *name)
@@ -380,7 +327,7 @@ list_add(struct curl_slist **list, const char *name, const char *value,
 	char *line = NULL;
 	int len;
 
-	if (!fetch_header_is_valid(name, value))
+	if (!header_is_valid(name, value))
 		return err_set(e, ERR_INVALID, NULL,
 			"a header that cannot be sent");
 	/* libcurl leaves out "Name:", it wants "Name;". */
@@ -437,7 +384,7 @@ headers_build(struct fetch_call *c, struct err *e)
 
 		has_accept |= strcasecmp(h->name, "Accept") == 0;
 		has_type |= strcasecmp(h->name, "Content-Type") == 0;
-		if (fetch_header_is_reserved(h->name))
+		if (header_is_reserved(h->name))
 			return err_set(e, ERR_INVALID, NULL,
 				"a header that is the transport's own");
 		if (!h->is_secret &&
@@ -586,7 +533,7 @@ call_free(struct fetch_call *c)
 	if (c->url != NULL)
 		OPENSSL_cleanse(c->url, strlen(c->url));
 	free(c->url);
-	free(c->allow.cidr);
+	addr_list_release(&c->allow);
 	body_release(c);
 	free(c);
 	if (own != NULL)

@@ -131,10 +131,6 @@ size_t fetch_pending(const struct fetch *f);
 
 /* A header of RES by its name without case, NULL when absent. */
 const char *fetch_header(const struct fetch_response *res, const char *name);
-/* A field name; a value without controls. */
-bool fetch_header_is_valid(const char *name, const char *value);
-/* Names that are the transport's own: Host, Content-Length, Proxy-... */
-bool fetch_header_is_reserved(const char *name);
 
 /* One request, waited for (others go on meanwhile): the same errors. */
 MUST_CHECK int fetch_do(struct fetch *f, struct arena *a,

@@ -8,6 +8,7 @@
 #include "base/cj.h"
 #include "base/err.h"
 #include "net/fetch.h"
+#include "net/header.h"
 #include "net/url.h"
 #include "run/httpbody.h"
 
@@ -255,7 +256,7 @@ put_header(struct building *b, const struct cJSON *param, const char *name,
 	struct buf value;
 
 	(void)cj_get_bool(param, "explode", &explode);
-	if (fetch_header_is_reserved(name) || b->n_header == HEADERS_MAX)
+	if (header_is_reserved(name) || b->n_header == HEADERS_MAX)
 		return fail_ours(b, "a header that cannot be sent");
 	buf_init(&value, b->a);
 	if (!is_nested(v) || cj_get(param, "content") != NULL) {
@@ -270,7 +271,7 @@ put_header(struct building *b, const struct cJSON *param, const char *name,
 			buf_puts(&value, plain(b, m));
 		}
 	}
-	if (!fetch_header_is_valid(name, value.data))
+	if (!header_is_valid(name, value.data))
 		return fail(b, arena_printf(b->a,
 			"%s: a header cannot hold this", name));
 	b->header[b->n_header].name = name;

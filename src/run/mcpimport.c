@@ -10,6 +10,7 @@
 #include "base/cj.h"
 #include "base/err.h"
 #include "net/fetch.h"
+#include "net/header.h"
 #include "run/mcpwire.h"
 #include "run/outbound.h"
 
@@ -204,7 +205,7 @@ put_param_headers(struct importing *im, struct buf *b,
 			(strcmp(type, "string") == 0 ||
 				strcmp(type, "integer") == 0 ||
 				strcmp(type, "boolean") == 0) &&
-			fetch_header_is_valid(name, "")) {
+			header_is_valid(name, "")) {
 			buf_puts(b, b->len > 0 ? ",{\"name\":" : "{\"name\":");
 			buf_jsons(b, name);
 			buf_printf(b, ",\"path\":[%s]}", at.data);

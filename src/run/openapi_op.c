@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cj.h"
-#include "net/fetch.h"
+#include "net/header.h"
 #include "run/httpbody.h"
 #include "run/openapi_ref.h"
 #include "run/openapi_schema.h"
@@ -124,8 +124,8 @@ take_param(struct reading *r, const struct cJSON *node)
 	if (strcmp(p.in, "header") == 0) {
 		if (is_ours(p.name))
 			return NULL;
-		if (fetch_header_is_reserved(p.name) ||
-			!fetch_header_is_valid(p.name, "")) {
+		if (header_is_reserved(p.name) ||
+			!header_is_valid(p.name, "")) {
 			if (p.is_required)
 				return arena_printf(r->a,
 					"it needs the header %.60s", p.name);
@@ -544,12 +544,12 @@ put_definition(struct reading *r, struct buf *b, const char *accept)
 		buf_putc(b, '}');
 	}
 	if (accept != NULL && !httpbody_is_json_type(accept) &&
-		fetch_header_is_valid("Accept", accept)) {
+		header_is_valid("Accept", accept)) {
 		buf_puts(b, ",\"accept\":");
 		buf_jsons(b, accept);
 	} else if (accept != NULL &&
 		   strncasecmp(accept, "application/json", 16) != 0 &&
-		   fetch_header_is_valid("Accept", accept)) {
+		   header_is_valid("Accept", accept)) {
 		buf_puts(b, ",\"accept\":");
 		buf_jsons(b, arena_printf(r->a, "%s, application/json;q=0.9",
 			accept));

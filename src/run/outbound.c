@@ -10,6 +10,7 @@
 #include "base/seal.h"
 #include "net/addr.h"
 #include "net/fetch.h"
+#include "net/header.h"
 #include "net/url.h"
 #include "run/call.h"
 
@@ -68,8 +69,8 @@ check_headers(struct arena *a, const struct outbound *o)
 	for (i = 0; i < o->n_header; i++) {
 		const struct outbound_value *h = &o->header[i];
 
-		if (!fetch_header_is_valid(h->name, h->text) ||
-			fetch_header_is_reserved(h->name))
+		if (!header_is_valid(h->name, h->text) ||
+			header_is_reserved(h->name))
 			return arena_printf(a,
 				"headers.%s: cannot be sent", h->name);
 	}
