@@ -149,8 +149,8 @@ ring_load(const char *dir, struct ring **out, struct timespec *changed,
 		if (entry->d_name[0] == '.')
 			continue;
 		if (r->n == KEYS_MAX) {
-			err_set(e, ERR_INVALID, NULL,
-				"%s: more than %d keys", dir, KEYS_MAX);
+			err_set(e, ERR_INVALID, NULL, "%s: more than %d keys",
+				dir, KEYS_MAX);
 			goto fail;
 		}
 		if (key_load(dirfd(d), dir, entry->d_name, &r->key[r->n], e) !=
@@ -306,8 +306,8 @@ seal_wrap(struct seal *s, seal_context context, const void *p, size_t len,
 		  EVP_CipherUpdate(ctx, text, &n, p, (int)len) == 1 &&
 		  EVP_CipherFinal_ex(ctx, text + n, &rest) == 1 &&
 		  (size_t)n + (size_t)rest == len &&
-		  EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, TAG_LEN,
-			  text + len) == 1;
+		  EVP_CIPHER_CTX_ctrl(
+			  ctx, EVP_CTRL_AEAD_GET_TAG, TAG_LEN, text + len) == 1;
 	EVP_CIPHER_CTX_free(ctx);
 	if (!is_good)
 		return err_set(e, ERR_INTERNAL, NULL, "cannot seal");
@@ -339,8 +339,8 @@ seal_unwrap(struct seal *s, seal_context context, const char *key_id,
 			  sealed, 0) == 1 &&
 		  add_context(ctx, context) &&
 		  EVP_CipherUpdate(ctx, plain, &n, text, (int)len) == 1 &&
-		  EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, TAG_LEN,
-			  tag) == 1 &&
+		  EVP_CIPHER_CTX_ctrl(
+			  ctx, EVP_CTRL_AEAD_SET_TAG, TAG_LEN, tag) == 1 &&
 		  EVP_CipherFinal_ex(ctx, plain + n, &rest) == 1 &&
 		  (size_t)n + (size_t)rest == len;
 	EVP_CIPHER_CTX_free(ctx);
@@ -375,8 +375,9 @@ key_write(int fd, struct err *e)
 		  write(fd, text, sizeof(text)) == (ssize_t)sizeof(text) &&
 		  fsync(fd) == 0;
 	OPENSSL_cleanse(text, sizeof(text));
-	return is_good ? 0 : err_set(e, ERR_INTERNAL, NULL, "key: %s",
-				     strerror(errno));
+	return is_good ? 0
+		       : err_set(e, ERR_INTERNAL, NULL, "key: %s",
+				 strerror(errno));
 }
 
 int
@@ -397,28 +398,29 @@ seal_generate(const char *dir, const char *key_id,
 	if (key_id != NULL)
 		snprintf(made, SEAL_KEY_ID_MAX + 1, "%s", key_id);
 	else if (gmtime_r(&now, &tm) == NULL ||
-		strftime(made, SEAL_KEY_ID_MAX + 1, "%Y%m%dT%H%M%SZ", &tm) == 0)
+		 strftime(made, SEAL_KEY_ID_MAX + 1, "%Y%m%dT%H%M%SZ", &tm) ==
+			 0)
 		return err_set(e, ERR_INTERNAL, NULL, "no time");
 	at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (at < 0)
-		return err_set(e, ERR_INVALID, NULL, "%s: %s", dir,
-			strerror(errno));
+		return err_set(
+			e, ERR_INVALID, NULL, "%s: %s", dir, strerror(errno));
 	rnd_bytes(&unique, sizeof(unique));
 	snprintf(temporary, sizeof(temporary), ".new-%016" PRIx64, unique);
 	fd = openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		S_IRUSR | S_IWUSR);
 	if (fd < 0)
-		return err_set(e, ERR_INVALID, NULL, "%s: %s", dir,
-			strerror(errno));
+		return err_set(
+			e, ERR_INVALID, NULL, "%s: %s", dir, strerror(errno));
 	/* A reader sees a whole key or none; a key is never replaced. */
 	rc = key_write(fd, e);
 	if (rc == 0 && linkat(at, temporary, at, made, 0) != 0)
-		rc = errno == EEXIST ?
-			err_set(e, ERR_CONFLICT, NULL,
-				"%s/%s: there is a key of that name", dir,
-				made) :
-			err_set(e, ERR_INTERNAL, NULL, "%s/%s: %s", dir, made,
-				strerror(errno));
+		rc = errno == EEXIST
+			     ? err_set(e, ERR_CONFLICT, NULL,
+				       "%s/%s: there is a key of that name",
+				       dir, made)
+			     : err_set(e, ERR_INTERNAL, NULL, "%s/%s: %s", dir,
+				       made, strerror(errno));
 	(void)unlinkat(at, temporary, 0);
 	return rc;
 }

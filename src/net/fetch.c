@@ -239,8 +239,9 @@ allow_parse(
 	if (list == NULL || list->n == 0)
 		return 0;
 	bad = addr_list_parse(list->item, list->n, allow);
-	return bad == NULL ? 0 : err_set(e, ERR_INVALID, NULL,
-		"not an address range: %.80s", bad);
+	return bad == NULL ? 0
+			   : err_set(e, ERR_INVALID, NULL,
+				     "not an address range: %.80s", bad);
 }
 
 int
@@ -328,11 +329,11 @@ list_add(struct curl_slist **list, const char *name, const char *value,
 	int len;
 
 	if (!header_is_valid(name, value))
-		return err_set(e, ERR_INVALID, NULL,
-			"a header that cannot be sent");
+		return err_set(
+			e, ERR_INVALID, NULL, "a header that cannot be sent");
 	/* libcurl leaves out "Name:", it wants "Name;". */
-	len = asprintf(&line, value[0] != '\0' ? "%s: %s" : "%s;%s", name,
-		value);
+	len = asprintf(
+		&line, value[0] != '\0' ? "%s: %s" : "%s;%s", name, value);
 	if (len >= 0) {
 		longer = curl_slist_append(*list, line);
 		OPENSSL_cleanse(line, (size_t)len);
@@ -391,15 +392,15 @@ headers_build(struct fetch_call *c, struct err *e)
 			list_add(&c->head, h->name, h->value, e) != 0)
 			return -1;
 	}
-	if (!has_accept && list_add(&c->head, "Accept",
-				   req->accept != NULL ? req->accept :
-							 "application/json",
-				   e) != 0)
+	if (!has_accept &&
+		list_add(&c->head, "Accept",
+			req->accept != NULL ? req->accept : "application/json",
+			e) != 0)
 		return -1;
 	if (req->body == NULL || has_type)
 		return 0;
-	type = req->content_type != NULL ? req->content_type :
-					   "application/json";
+	type = req->content_type != NULL ? req->content_type
+					 : "application/json";
 	return list_add(&c->head, "Content-Type", type, e);
 }
 
@@ -407,7 +408,7 @@ headers_build(struct fetch_call *c, struct err *e)
  * One request.
  */
 
-#define SET(c, option, value) \
+#define SET(c, option, value)                                                  \
 	(curl_easy_setopt((c)->curl, option, value) != CURLE_OK)
 
 /* What holds for every request. */
@@ -446,8 +447,9 @@ set_request(struct fetch_call *c)
 {
 	const struct fetch_request *req = &c->req;
 	int64_t left_ms = c->deadline_ms - clock_mono_ms();
-	const char *agent = req->user_agent != NULL ?
-		req->user_agent : "mcp-fcgi/" PACKAGE_VERSION;
+	const char *agent = req->user_agent != NULL
+				    ? req->user_agent
+				    : "mcp-fcgi/" PACKAGE_VERSION;
 	int bad = 0;
 
 	if (left_ms < 1)
@@ -457,8 +459,8 @@ set_request(struct fetch_call *c)
 	bad |= SET(c, CURLOPT_TIMEOUT_MS, (long)left_ms);
 	bad |= SET(c, CURLOPT_CONNECTTIMEOUT_MS, (long)left_ms);
 	if (!req->may_cut && req->on_data == NULL)
-		bad |= SET(c, CURLOPT_MAXFILESIZE_LARGE,
-			(curl_off_t)c->max_bytes);
+		bad |= SET(
+			c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)c->max_bytes);
 	if (req->may_compress)
 		bad |= SET(c, CURLOPT_ACCEPT_ENCODING, "");
 	bad |= SET(c, CURLOPT_HTTPGET, 1L);
@@ -504,10 +506,13 @@ hop_start(struct fetch_call *c, struct err *e)
 		if (curl_slist_append(c->head, l->data) == NULL)
 			return err_set(e, ERR_INTERNAL, NULL, "out of memory");
 	if (!set_request(c) || SET(c, CURLOPT_HTTPHEADER, c->head))
-		return err_set(e, ERR_INTERNAL, NULL, "libcurl lacks an option");
+		return err_set(
+			e, ERR_INTERNAL, NULL, "libcurl lacks an option");
 	c->is_queued = c->f->is_performing;
-	if (!c->is_queued && curl_multi_add_handle(c->f->multi, c->curl) != CURLM_OK)
-		return err_set(e, ERR_INTERNAL, NULL, "libcurl lacks an option");
+	if (!c->is_queued &&
+		curl_multi_add_handle(c->f->multi, c->curl) != CURLM_OK)
+		return err_set(
+			e, ERR_INTERNAL, NULL, "libcurl lacks an option");
 	return 0;
 }
 
@@ -555,8 +560,7 @@ query_put(struct buf *b, const char *s)
 
 /* The query may hold secrets: built in an arena of its own, wiped. */
 static int
-url_build(
-	struct fetch_call *c, const struct fetch_request *req, struct err *e)
+url_build(struct fetch_call *c, const struct fetch_request *req, struct err *e)
 {
 	size_t i, base = strcspn(req->url, "#"), cap = base + 1;
 	struct arena *a;
@@ -564,7 +568,8 @@ url_build(
 
 	for (i = 0; i < req->n_query; i++)
 		cap += 3 * (strlen(req->query[i].name) +
-			       strlen(req->query[i].value)) + 2;
+				   strlen(req->query[i].value)) +
+		       2;
 	a = arena_new(4 * cap + 65536);
 	buf_init(&b, a);
 	/* No growth: no copies left behind. */
@@ -579,8 +584,8 @@ url_build(
 	c->url = strdup(b.data);
 	OPENSSL_cleanse(b.data, b.len);
 	arena_free(a);
-	return c->url != NULL ? 0 : err_set(e, ERR_INTERNAL, NULL,
-					    "out of memory");
+	return c->url != NULL ? 0
+			      : err_set(e, ERR_INTERNAL, NULL, "out of memory");
 }
 
 static void
@@ -606,8 +611,9 @@ request_copy(struct fetch_call *c, const struct fetch_request *req)
 	for (i = 0; i < req->n_header; i++) {
 		h[i].name = arena_strdup(c->a, req->header[i].name);
 		h[i].is_secret = req->header[i].is_secret;
-		h[i].value = h[i].is_secret ?
-			"" : arena_strdup(c->a, req->header[i].value);
+		h[i].value = h[i].is_secret
+				     ? ""
+				     : arena_strdup(c->a, req->header[i].value);
 	}
 	to->header = h;
 }
@@ -725,8 +731,8 @@ take_headers(const struct fetch_call *c, struct fetch_response *out)
 	h = arena_calloc(c->a, HEADERS_MAX, sizeof(*h));
 	out->header = h;
 	while (out->n_header < HEADERS_MAX &&
-		(at = curl_easy_nextheader(
-			 c->curl, CURLH_HEADER, -1, at)) != NULL) {
+		(at = curl_easy_nextheader(c->curl, CURLH_HEADER, -1, at)) !=
+			NULL) {
 		h[out->n_header].name = arena_strdup(c->a, at->name);
 		h[out->n_header].value = arena_strdup(c->a, at->value);
 		out->n_header++;
@@ -771,8 +777,8 @@ redirect(struct fetch_call *c, struct err *e)
 	if (to == NULL || url_check(to) != NULL)
 		return err_set(e, ERR_INVALID, NULL, "redirect to no URL");
 	if (url_is_https(c->url) && !url_is_https(to))
-		return err_set(e, ERR_FORBIDDEN, NULL,
-			"redirect from https to http");
+		return err_set(
+			e, ERR_FORBIDDEN, NULL, "redirect from https to http");
 	is_get = (status == 303 && !is_safe(c->method)) ||
 		 (status <= 302 && strcmp(c->method, "POST") == 0);
 	is_other = !url_same_origin(c->url, to);
@@ -880,8 +886,8 @@ fetch_poll(struct fetch *f, struct pollfd *extra, size_t n, int timeout_ms,
 		timeout_ms = 0;
 	for (i = 0; i < n; i++) {
 		wait[i].fd = extra[i].fd;
-		wait[i].events = (extra[i].events & POLLIN ?
-			CURL_WAIT_POLLIN : 0) |
+		wait[i].events =
+			(extra[i].events & POLLIN ? CURL_WAIT_POLLIN : 0) |
 			(extra[i].events & POLLOUT ? CURL_WAIT_POLLOUT : 0);
 		wait[i].revents = 0;
 	}
@@ -890,9 +896,11 @@ fetch_poll(struct fetch *f, struct pollfd *extra, size_t n, int timeout_ms,
 		return err_set(e, ERR_INTERNAL, NULL, "libcurl: %s",
 			curl_multi_strerror(rc));
 	for (i = 0; i < n; i++)
-		extra[i].revents = (short)((wait[i].revents & CURL_WAIT_POLLIN ?
-			POLLIN : 0) |
-			(wait[i].revents & CURL_WAIT_POLLOUT ? POLLOUT : 0));
+		extra[i].revents =
+			(short)((wait[i].revents & CURL_WAIT_POLLIN ? POLLIN
+								    : 0) |
+				(wait[i].revents & CURL_WAIT_POLLOUT ? POLLOUT
+								     : 0));
 	return step(f, &ended, e);
 }
 

@@ -42,10 +42,10 @@ struct fetch_header {
 /* Everything may be zero but the URL. */
 struct fetch_request {
 	const char *url;
-	const char *bearer; /* NULL: none; never logged */
-	const char *accept; /* NULL: application/json */
+	const char *bearer;	/* NULL: none; never logged */
+	const char *accept;	/* NULL: application/json */
 	const char *user_agent; /* NULL: ours; "": none */
-	const char *method; /* NULL: POST with a body, else GET */
+	const char *method;	/* NULL: POST with a body, else GET */
 	const struct fetch_header *header;
 	size_t n_header;
 	/* Added to the URL's query, percent-encoded; not after a redirect. */
@@ -53,11 +53,11 @@ struct fetch_request {
 	size_t n_query;
 	const void *body; /* NULL: none */
 	size_t body_len;
-	const char *content_type; /* of the body; NULL: application/json */
-	int64_t timeout_ms;	  /* all hops together; 0: the handle's */
-	size_t max_bytes;	  /* 0: the handle's */
+	const char *content_type;      /* of the body; NULL: application/json */
+	int64_t timeout_ms;	       /* all hops together; 0: the handle's */
+	size_t max_bytes;	       /* 0: the handle's */
 	const struct conf_list *allow; /* CIDRs besides the handle's */
-	unsigned redirects_max;	  /* 0: a redirect is an answer */
+	unsigned redirects_max;	       /* 0: a redirect is an answer */
 	bool may_compress;
 	bool may_cut; /* too much is cut (is_cut), not an error */
 	/*
@@ -92,10 +92,11 @@ MUST_CHECK int fetch_new(
 void fetch_free(struct fetch *f); /* cancels what is under way */
 
 /*
- * Begin a request, also from within DONE or on_data.  What REQ points to is copied, but the body, which must
- * last.  DONE is called once, from fetch_poll, unless *CALL (may be NULL) is
- * cancelled; the call is gone then.  A must last until then.  Blocks never.
- * Fails with ERR_INVALID (URL, header, CIDR), ERR_INTERNAL.
+ * Begin a request, also from within DONE or on_data.  What REQ points to is
+ * copied, but the body, which must last.  DONE is called once, from fetch_poll,
+ * unless *CALL (may be NULL) is cancelled; the call is gone then.  A must last
+ * until then.  Blocks never. Fails with ERR_INVALID (URL, header, CIDR),
+ * ERR_INTERNAL.
  *
  * Any HTTP status is a success.  Errors of DONE: ERR_UNAVAILABLE,
  * ERR_TIMEOUT, ERR_LIMIT (size, redirects), ERR_FORBIDDEN (address refused,

@@ -131,8 +131,8 @@ url_resolve(struct arena *a, const char *base, const char *ref)
 		return NULL;
 	buf_init(&b, a);
 	if (strncmp(ref, "//", 2) == 0) {
-		buf_printf(&b, "%s%s", url_is_https(base) ? "https:" : "http:",
-			ref);
+		buf_printf(&b, "%s%s",
+			url_is_https(base) ? "https:" : "http:", ref);
 		return b.data;
 	}
 	buf_put(&b, base, origin);

@@ -4,8 +4,8 @@
 #include "run/eventstream.h"
 
 void
-eventstream_init(struct eventstream *s, struct arena *a, eventstream_fn fn,
-	void *arg)
+eventstream_init(
+	struct eventstream *s, struct arena *a, eventstream_fn fn, void *arg)
 {
 	memset(s, 0, sizeof(*s));
 	buf_init(&s->text, a);
@@ -93,8 +93,8 @@ eventstream_feed(struct eventstream *s, const char *p, size_t len)
 			p++;
 			len--;
 		} else {
-			s->kind = *p == '{' || *p == '[' ? EVENTSTREAM_JSON :
-							   EVENTSTREAM_EVENTS;
+			s->kind = *p == '{' || *p == '[' ? EVENTSTREAM_JSON
+							 : EVENTSTREAM_EVENTS;
 		}
 	}
 	if (s->kind == EVENTSTREAM_EVENTS)

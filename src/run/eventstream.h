@@ -32,8 +32,8 @@ struct eventstream {
 };
 
 /* FN gets the data of each event of type message. */
-void eventstream_init(struct eventstream *s, struct arena *a,
-	eventstream_fn fn, void *arg);
+void eventstream_init(
+	struct eventstream *s, struct arena *a, eventstream_fn fn, void *arg);
 
 /* False: FN had enough. */
 bool eventstream_feed(struct eventstream *s, const char *p, size_t len);

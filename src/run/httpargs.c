@@ -111,8 +111,8 @@ put_matrix(struct building *b, const char *name, const struct cJSON *v,
 }
 
 static bool
-put_path_value(struct building *b, const struct cJSON *param,
-	const char *name, const struct cJSON *v)
+put_path_value(struct building *b, const struct cJSON *param, const char *name,
+	const struct cJSON *v)
 {
 	const char *style = cj_get_string(param, "style"), *text;
 	bool explode = false, reserved = false;
@@ -129,8 +129,9 @@ put_path_value(struct building *b, const struct cJSON *param,
 		buf_putc(&b->url, '.');
 	if (is_nested(v) && cj_get(param, "content") == NULL) {
 		join(b, &b->url, v,
-			style != NULL && strcmp(style, "label") == 0 && explode ?
-				"." : ",",
+			style != NULL && strcmp(style, "label") == 0 && explode
+				? "."
+				: ",",
 			explode ? "=" : ",", "");
 	} else {
 		text = plain(b, v);
@@ -139,7 +140,8 @@ put_path_value(struct building *b, const struct cJSON *param,
 	}
 	last = b->url.data + before;
 	if (*last == '\0')
-		return fail(b, arena_printf(b->a, "%s: must not be empty", name));
+		return fail(
+			b, arena_printf(b->a, "%s: must not be empty", name));
 	/* Servers and libraries take these away, encoded or not. */
 	for (;;) {
 		size_t len = strcspn(last, "/");
@@ -147,8 +149,9 @@ put_path_value(struct building *b, const struct cJSON *param,
 		if ((len == 1 && last[0] == '.') ||
 			(len == 2 && last[0] == '.' && last[1] == '.'))
 			return fail(b, arena_printf(b->a,
-				"%s: \".\" and \"..\" cannot be in a path",
-				name));
+					       "%s: \".\" and \"..\" cannot be "
+					       "in a path",
+					       name));
 		if (last[len] == '\0')
 			return true;
 		last += len + 1;
@@ -192,9 +195,9 @@ put_deep(struct building *b, const char *key, const struct cJSON *v)
 		return;
 	}
 	for (m = cj_first(v); m != NULL; m = cj_next(m), i++) {
-		sub = cj_is_object(v) ? arena_printf(b->a, "%s[%s]", key,
-						cj_name(m)) :
-					arena_printf(b->a, "%s[%zu]", key, i);
+		sub = cj_is_object(v)
+			      ? arena_printf(b->a, "%s[%s]", key, cj_name(m))
+			      : arena_printf(b->a, "%s[%zu]", key, i);
 		put_deep(b, sub, m);
 	}
 }
@@ -273,7 +276,7 @@ put_header(struct building *b, const struct cJSON *param, const char *name,
 	}
 	if (!header_is_valid(name, value.data))
 		return fail(b, arena_printf(b->a,
-			"%s: a header cannot hold this", name));
+				       "%s: a header cannot hold this", name));
 	b->header[b->n_header].name = name;
 	b->header[b->n_header].value = value.data;
 	b->n_header++;
@@ -286,14 +289,13 @@ argument(const struct building *b, const struct cJSON *param)
 	const char *arg = cj_get_string(param, "arg");
 	const struct cJSON *v;
 
-	v = cj_get(b->args,
-		arg != NULL ? arg : cj_get_string(param, "name"));
+	v = cj_get(b->args, arg != NULL ? arg : cj_get_string(param, "name"));
 	return v == NULL || cj_is_null(v) ? NULL : v;
 }
 
 static const struct cJSON *
-param_find(const struct building *b, const char *in, const char *name,
-	size_t len)
+param_find(
+	const struct building *b, const char *in, const char *name, size_t len)
 {
 	const struct cJSON *p = cj_first(cj_get_array(b->def, "params"));
 	const char *n, *i;
@@ -333,8 +335,8 @@ put_path(struct building *b, const char *path)
 			return fail_ours(b, "a path parameter is not defined");
 		name = cj_get_string(param, "name");
 		if ((v = argument(b, param)) == NULL)
-			return fail(b, arena_printf(b->a, "%s: is required",
-					       name));
+			return fail(
+				b, arena_printf(b->a, "%s: is required", name));
 		if (!put_path_value(b, param, name, v))
 			return false;
 		path += len + 1;
@@ -354,13 +356,14 @@ put_params(struct building *b)
 		name = cj_get_string(p, "name");
 		in = cj_get_string(p, "in");
 		if (name == NULL || in == NULL)
-			return fail_ours(b, "a parameter without name or place");
+			return fail_ours(
+				b, "a parameter without name or place");
 		v = argument(b, p);
 		required = false;
 		(void)cj_get_bool(p, "required", &required);
 		if (v == NULL && required)
-			return fail(b, arena_printf(b->a, "%s: is required",
-					       name));
+			return fail(
+				b, arena_printf(b->a, "%s: is required", name));
 		if (v == NULL || strcmp(in, "path") == 0)
 			continue;
 		if (strcmp(in, "query") == 0)
@@ -415,8 +418,9 @@ put_body(struct building *b, struct fetch_request *req)
 	if (v == NULL)
 		return true;
 	if ((type = body_type(b, body)) == NULL)
-		return b->why != NULL ?
-			false : fail_ours(b, "a body without a media type");
+		return b->why != NULL
+			       ? false
+			       : fail_ours(b, "a body without a media type");
 	/* The text as it is: numbers keep all their digits. */
 	if (!cj_raw_member(b->text, b->text_len, arg, &off, &len))
 		return fail(b, "body: is not to be found");
@@ -450,8 +454,8 @@ build(struct building *b, const char *base_url, struct httpargs *out,
 	const char *path = cj_get_string(b->def, "path");
 	size_t base = strcspn(base_url, "?#");
 
-	if (method == NULL || path == NULL || (path[0] != '/' &&
-						      path[0] != '\0'))
+	if (method == NULL || path == NULL ||
+		(path[0] != '/' && path[0] != '\0'))
 		return fail_ours(b, "without method or path");
 	buf_init(&b->url, b->a);
 	while (base > 0 && base_url[base - 1] == '/')

@@ -36,8 +36,8 @@ has_suffix(const char *type, const char *suffix)
 bool
 httpbody_is_json_type(const char *type)
 {
-	return is_type(type, "application/json") || is_type(type, "text/json") ||
-	       has_suffix(type, "+json");
+	return is_type(type, "application/json") ||
+	       is_type(type, "text/json") || has_suffix(type, "+json");
 }
 
 /*
@@ -50,8 +50,8 @@ base64_encode(struct arena *a, const char *p, size_t len)
 	char *out = arena_alloc(a, (len + 2) / 3 * 4 + 1);
 
 	/* Inputs are capped far below what an int takes. */
-	EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)p,
-		(int)len);
+	EVP_EncodeBlock(
+		(unsigned char *)out, (const unsigned char *)p, (int)len);
 	return out;
 }
 
@@ -70,8 +70,8 @@ base64_decode(struct arena *a, const char *s, struct buf *out)
 		return true;
 	pad = (size_t)(s[len - 1] == '=') + (size_t)(s[len - 2] == '=');
 	room = buf_reserve(out, len / 4 * 3);
-	n = EVP_DecodeBlock((unsigned char *)room, (const unsigned char *)s,
-		(int)len);
+	n = EVP_DecodeBlock(
+		(unsigned char *)room, (const unsigned char *)s, (int)len);
 	if (n < 0 || (size_t)n < pad)
 		return false;
 	buf_commit(out, (size_t)n - pad);
@@ -132,15 +132,17 @@ form_deep(struct buf *b, const char *key, const struct cJSON *v, int depth)
 		return;
 	}
 	for (m = cj_first(v); m != NULL; m = cj_next(m), i++)
-		form_deep(b, cj_is_object(v) ?
-			arena_printf(b->arena, "%s[%s]", key, cj_name(m)) :
-			arena_printf(b->arena, "%s[%zu]", key, i),
+		form_deep(b,
+			cj_is_object(v)
+				? arena_printf(
+					  b->arena, "%s[%s]", key, cj_name(m))
+				: arena_printf(b->arena, "%s[%zu]", key, i),
 			m, depth - 1);
 }
 
 static const char *
-build_form(struct arena *a, const struct cJSON *v, bool deep,
-	struct httpbody *out)
+build_form(
+	struct arena *a, const struct cJSON *v, bool deep, struct httpbody *out)
 {
 	const struct cJSON *m, *item;
 	struct buf b;
@@ -199,8 +201,8 @@ put_part(struct buf *b, const char *boundary, const char *name,
 	const char *filename = cj_get_string(v, "filename");
 	const char *type = cj_get_string(v, "mimeType");
 
-	buf_printf(b, "--%s\r\nContent-Disposition: form-data; name=\"",
-		boundary);
+	buf_printf(
+		b, "--%s\r\nContent-Disposition: form-data; name=\"", boundary);
 	put_quoted(b, name);
 	buf_putc(b, '"');
 	if (base64 != NULL) {

@@ -14,8 +14,13 @@
 #include "run/mcpwire.h"
 #include "run/outbound.h"
 
-enum { PAGES_MAX = 200, TOOLS_MAX = 10000, NAME_MAX_LEN = 120, DEPTH_MAX = 16,
-	FAREWELLS = 10 };
+enum {
+	PAGES_MAX = 200,
+	TOOLS_MAX = 10000,
+	NAME_MAX_LEN = 120,
+	DEPTH_MAX = 16,
+	FAREWELLS = 10
+};
 
 struct importing {
 	struct arena *a;
@@ -42,7 +47,8 @@ static int
 ask(struct importing *im, const char *method, const char *params,
 	bool is_notification, struct err *e)
 {
-	struct mcpwire_request req = { .method = method, .params = params,
+	struct mcpwire_request req = { .method = method,
+		.params = params,
 		.is_notification = is_notification };
 	struct mcpwire *w;
 
@@ -105,14 +111,17 @@ find_era(struct importing *im, struct err *e)
 	if (ask(im, "server/discover", "", false, e) != 0)
 		/* Some fall over what they do not know. */
 		return e->kind == ERR_UNAVAILABLE && im->is_done &&
-				       im->reply.status >= 500 ? 1 : -1;
+				       im->reply.status >= 500
+			       ? 1
+			       : -1;
 	v = cj_first(cj_get_array(im->reply.result, "supportedVersions"));
 	for (; v != NULL; v = cj_next(v))
 		if (cj_is_string(v) &&
 			strcmp(cj_string(v), MCPWIRE_MODERN) == 0) {
-			take_server(im, cj_get(cj_get(im->reply.result,
-				"_meta"), "io.modelcontextprotocol/"
-				"serverInfo"));
+			take_server(
+				im, cj_get(cj_get(im->reply.result, "_meta"),
+					    "io.modelcontextprotocol/"
+					    "serverInfo"));
 			return 0;
 		}
 	return 1;
@@ -129,9 +138,12 @@ handshake(struct importing *im, struct err *e)
 	im->peer.is_modern = false;
 	im->peer.version = NULL;
 	im->out->era = "legacy";
-	if (ask(im, "initialize", "\"protocolVersion\":\"" MCPWIRE_LEGACY
-		"\",\"capabilities\":{},\"clientInfo\":{\"name\":\"mcp-fcgi\","
-		"\"version\":\"" PACKAGE_VERSION "\"}", false, e) != 0)
+	if (ask(im, "initialize",
+		    "\"protocolVersion\":\"" MCPWIRE_LEGACY
+		    "\",\"capabilities\":{},\"clientInfo\":{\"name\":\"mcp-"
+		    "fcgi\","
+		    "\"version\":\"" PACKAGE_VERSION "\"}",
+		    false, e) != 0)
 		return -1;
 	version = cj_get_string(im->reply.result, "protocolVersion");
 	if (version == NULL)
@@ -144,8 +156,7 @@ handshake(struct importing *im, struct err *e)
 			"the server speaks MCP %.40s", version);
 	take_server(im, cj_get(im->reply.result, "serverInfo"));
 	if (im->reply.session_id != NULL)
-		im->peer.session_id =
-			arena_strdup(im->a, im->reply.session_id);
+		im->peer.session_id = arena_strdup(im->a, im->reply.session_id);
 	return ask(im, "notifications/initialized", "", true, e);
 }
 
@@ -270,8 +281,8 @@ take_tool(struct importing *im, const struct cJSON *tool, const char *text,
 	}
 	s = leaf_of(im, name);
 	im->names[im->out->n_tools] = s;
-	buf_printf(b, "%s\n{\"name\":\"%s\"", im->out->n_tools > 0 ? "," : "",
-		s);
+	buf_printf(
+		b, "%s\n{\"name\":\"%s\"", im->out->n_tools > 0 ? "," : "", s);
 	if ((s = cj_get_string(tool, "title")) == NULL)
 		s = cj_get_string(hints, "title");
 	if (s != NULL && s[0] != '\0') {
@@ -321,8 +332,9 @@ list_tools(struct importing *im, struct err *e)
 		if (ask(im, "tools/list", params, false, e) != 0)
 			return -1;
 		list = cj_get_array(im->reply.result, "tools");
-		if (list == NULL || !cj_raw_member(im->reply.result_text,
-			im->reply.result_len, "tools", &off, &len))
+		if (list == NULL ||
+			!cj_raw_member(im->reply.result_text,
+				im->reply.result_len, "tools", &off, &len))
 			return no_result(im, "tools/list", e);
 		text = im->reply.result_text + off;
 		/* Each element from where the last one ended would be linear;

@@ -16,7 +16,7 @@
 enum { DEPTH_MAX = 200, HEADERS_MAX = 40, ASKED_MAX = 100 };
 
 #define ACCEPT "application/json, text/event-stream"
-#define META "io.modelcontextprotocol/"
+#define META   "io.modelcontextprotocol/"
 
 struct mcpwire {
 	struct mcpwire_peer peer;
@@ -50,8 +50,8 @@ mcpwire_header_value(struct arena *a, const char *value)
 	if (is_plain)
 		return value;
 	out = arena_alloc(a, (len + 2) / 3 * 4 + 1);
-	EVP_EncodeBlock((unsigned char *)out, (const unsigned char *)value,
-		(int)len);
+	EVP_EncodeBlock(
+		(unsigned char *)out, (const unsigned char *)value, (int)len);
 	return arena_printf(a, "=?base64?%s?=", out);
 }
 
@@ -81,7 +81,8 @@ put_params(const struct mcpwire_peer *peer, struct buf *b, const char *params)
 {
 	buf_puts(b, ",\"params\":{");
 	if (peer->is_modern)
-		buf_printf(b, "\"_meta\":{\"" META "protocolVersion\":\"%s\","
+		buf_printf(b,
+			"\"_meta\":{\"" META "protocolVersion\":\"%s\","
 			"\"" META "clientInfo\":{\"name\":\"mcp-fcgi\","
 			"\"version\":\"" PACKAGE_VERSION "\"},"
 			"\"" META "clientCapabilities\":{}}%s",
@@ -192,8 +193,9 @@ take_message(struct mcpwire *w, const struct cJSON *message, const char *text,
 	if (!is_our_id(w, message))
 		return false;
 	w->reply.error = cj_get_object(message, "error");
-	w->reply.result = w->reply.error == NULL ?
-		cj_get_object(message, "result") : NULL;
+	w->reply.result = w->reply.error == NULL
+				  ? cj_get_object(message, "result")
+				  : NULL;
 	if (w->reply.result != NULL &&
 		cj_raw_member(text, len, "result", &off, &n)) {
 		w->reply.result_text = text + off;
@@ -253,8 +255,8 @@ fetch_done(void *arg, const struct fetch_response *res, const struct err *e)
 		w->reply.status = res->status;
 		w->reply.session_id = fetch_header(res, "Mcp-Session-Id");
 		if (!w->has_answer && w->stream.kind == EVENTSTREAM_JSON)
-			(void)take_text(w, w->stream.text.data,
-				w->stream.text.len);
+			(void)take_text(
+				w, w->stream.text.data, w->stream.text.len);
 		/* A last event without the empty line after it. */
 		else if (!w->has_answer)
 			(void)eventstream_feed(&w->stream, "\n\n", 2);
@@ -300,8 +302,8 @@ mcpwire_start(const struct mcpwire_peer *peer, struct arena *a,
 	outbound_request(peer->env, peer->config, a, &req);
 	if (r->timeout_ms > 0 && r->timeout_ms < req.timeout_ms)
 		req.timeout_ms = r->timeout_ms;
-	if (fetch_start(peer->env->fetch, a, &req, fetch_done, w, &w->call,
-		    e) != 0)
+	if (fetch_start(
+		    peer->env->fetch, a, &req, fetch_done, w, &w->call, e) != 0)
 		return NULL;
 	return w;
 }

@@ -56,9 +56,9 @@ struct mcpwire_request {
  * Begin a request.  DONE is called once from fetch_poll, unless it is
  * cancelled.  All lives in A.  NULL: it cannot be sent.
  */
-struct mcpwire *mcpwire_start(const struct mcpwire_peer *peer,
-	struct arena *a, const struct mcpwire_request *req,
-	mcpwire_done_fn done, void *arg, struct err *e);
+struct mcpwire *mcpwire_start(const struct mcpwire_peer *peer, struct arena *a,
+	const struct mcpwire_request *req, mcpwire_done_fn done, void *arg,
+	struct err *e);
 
 /* Stop, and tell the server.  NULL is fine. */
 void mcpwire_cancel(struct mcpwire *w);

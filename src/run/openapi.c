@@ -39,8 +39,8 @@ struct importing {
 };
 
 static void
-add(struct importing *im, struct openapi_refusal **list, size_t *n,
-	size_t *cap, const char *operation, const char *reason)
+add(struct importing *im, struct openapi_refusal **list, size_t *n, size_t *cap,
+	const char *operation, const char *reason)
 {
 	struct openapi_refusal *bigger;
 
@@ -122,8 +122,8 @@ same_base(const char *x, const char *y)
 
 /* Reason, when the operation is not below the document's server. */
 static const char *
-elsewhere(struct importing *im, const struct cJSON *item,
-	const struct cJSON *op)
+elsewhere(
+	struct importing *im, const struct cJSON *item, const struct cJSON *op)
 {
 	const struct cJSON *holder = NULL;
 	const char *url, *base;
@@ -287,8 +287,9 @@ count_requirements(struct importing *im, const struct cJSON *list)
 		alternative = cj_next(alternative))
 		for (m = cj_first(alternative); m != NULL; m = cj_next(m))
 			for (i = 0; i < im->out->n_security; i++)
-				if (cj_name(m) != NULL && strcmp(cj_name(m),
-					im->out->security[i].name) == 0)
+				if (cj_name(m) != NULL &&
+					strcmp(cj_name(m),
+						im->out->security[i].name) == 0)
 					im->out->security[i].n_operations++;
 }
 
@@ -302,8 +303,8 @@ read_security(struct importing *im)
 
 	for (m = cj_first(schemes); m != NULL; m = cj_next(m))
 		n++;
-	im->out->security = arena_calloc(
-		im->a, n + 1, sizeof(*im->out->security));
+	im->out->security =
+		arena_calloc(im->a, n + 1, sizeof(*im->out->security));
 	for (m = cj_first(schemes); m != NULL; m = cj_next(m)) {
 		struct openapi_security *s =
 			&im->out->security[im->out->n_security++];
@@ -312,8 +313,8 @@ read_security(struct importing *im)
 		scheme_read(im, openapi_ref_follow(im->doc.ref, m), s);
 	}
 	for (i = 0; i < im->n; i++)
-		count_requirements(im, im->op[i].security != NULL ?
-			im->op[i].security : all);
+		count_requirements(im,
+			im->op[i].security != NULL ? im->op[i].security : all);
 }
 
 /*
@@ -399,7 +400,8 @@ parse(struct importing *im, const char *text, size_t len, struct err *e)
 	if (cj_get_string(root, "swagger") != NULL)
 		return err_set(e, ERR_INVALID, NULL,
 			"Swagger %.20s: only OpenAPI 3 can be imported; "
-			"convert it first", cj_get_string(root, "swagger"));
+			"convert it first",
+			cj_get_string(root, "swagger"));
 	version = cj_get_string(root, "openapi");
 	if (version == NULL)
 		return err_set(e, ERR_INVALID, NULL,
@@ -442,8 +444,8 @@ openapi_import(struct arena *a, const char *text, size_t len,
 	s = cj_get_string(info, "version");
 	out->version = s != NULL ? s : "";
 	out->name = source_name(a, out->title);
-	out->base_url = options->base_url != NULL ? options->base_url :
-						    base_of(&im, im.doc.root);
+	out->base_url = options->base_url != NULL ? options->base_url
+						  : base_of(&im, im.doc.root);
 	/* No servers means "/" (OpenAPI 4.8.1.1). */
 	if (out->base_url == NULL && options->url != NULL &&
 		cj_first(cj_get_array(im.doc.root, "servers")) == NULL)
@@ -463,8 +465,10 @@ int
 openapi_read(struct fetch *f, struct arena *a, const char *where, char **text,
 	size_t *len, struct openapi_options *options, struct err *e)
 {
-	struct fetch_request req = { .url = where, .timeout_ms = FETCH_MS,
-		.max_bytes = OPENAPI_BYTES_MAX, .redirects_max = 5,
+	struct fetch_request req = { .url = where,
+		.timeout_ms = FETCH_MS,
+		.max_bytes = OPENAPI_BYTES_MAX,
+		.redirects_max = 5,
 		.may_compress = true,
 		.accept = "application/json, application/yaml, */*;q=0.5" };
 	struct fetch_response res;

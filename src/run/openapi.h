@@ -34,10 +34,10 @@ struct openapi_refusal {
 /* A way in that the document names. */
 struct openapi_security {
 	const char *name;
-	const char *in;	    /* "header", "query"; NULL: not supported */
-	const char *field;  /* "Authorization", "api_key" */
-	const char *prefix; /* "Bearer ", or "" */
-	const char *note;   /* what the secret is, a sentence */
+	const char *in;	     /* "header", "query"; NULL: not supported */
+	const char *field;   /* "Authorization", "api_key" */
+	const char *prefix;  /* "Bearer ", or "" */
+	const char *note;    /* what the secret is, a sentence */
 	size_t n_operations; /* that ask for it */
 };
 
@@ -72,8 +72,8 @@ MUST_CHECK int openapi_import(struct arena *a, const char *text, size_t len,
  * is where it was found.  F is needed for URLs.  Fails with ERR_INVALID or as
  * fetch_get.
  */
-MUST_CHECK int openapi_read(struct fetch *f, struct arena *a,
-	const char *where, char **text, size_t *len,
-	struct openapi_options *options, struct err *e);
+MUST_CHECK int openapi_read(struct fetch *f, struct arena *a, const char *where,
+	char **text, size_t *len, struct openapi_options *options,
+	struct err *e);
 
 #endif

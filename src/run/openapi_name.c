@@ -52,7 +52,7 @@ openapi_name_camel(struct arena *a, const char *s, size_t len)
 	}
 	/* "APIKeys": a first word of capitals is lowered to its end. */
 	for (i = 1; i + 1 < b.len && isupper((unsigned char)b.data[i]) &&
-		isupper((unsigned char)b.data[i + 1]);
+		    isupper((unsigned char)b.data[i + 1]);
 		i++)
 		b.data[i] = (char)tolower((unsigned char)b.data[i]);
 	return b.data;
@@ -65,9 +65,9 @@ openapi_name_camel(struct arena *a, const char *s, size_t len)
 static const char *
 finish(struct arena *a, const char *s, size_t max)
 {
-	static const char *const taken[] = { "then", "constructor",
-		"prototype", "toString", "valueOf", "toJSON", "hasOwnProperty",
-		"catch", "finally" };
+	static const char *const taken[] = { "then", "constructor", "prototype",
+		"toString", "valueOf", "toJSON", "hasOwnProperty", "catch",
+		"finally" };
 	size_t i;
 
 	if (strlen(s) > max)
@@ -91,7 +91,8 @@ is_version(const char *s, size_t len)
 	if (len > i && !isdigit((unsigned char)s[i]))
 		return false;
 	for (; i < len; i++)
-		if (!isdigit((unsigned char)s[i]) && strchr(".-_", s[i]) == NULL &&
+		if (!isdigit((unsigned char)s[i]) &&
+			strchr(".-_", s[i]) == NULL &&
 			strncmp(s + i, "beta", 4) != 0 &&
 			strncmp(s + i, "alpha", 5) != 0)
 			return false;
@@ -151,9 +152,10 @@ fallback(struct arena *a, const struct naming *n)
 	}
 	if (b.len == strlen(n->op->method) && strchr(n->op->path, '}') != NULL)
 		buf_puts(&b, " one");
-	return openapi_name_camel(a, arena_printf(a, "%c%s",
-		tolower((unsigned char)b.data[0]),
-		b.data + 1), b.len);
+	return openapi_name_camel(a,
+		arena_printf(a, "%c%s", tolower((unsigned char)b.data[0]),
+			b.data + 1),
+		b.len);
 }
 
 static const char *
@@ -242,7 +244,8 @@ void
 openapi_name_give(struct arena *a, struct openapi_name *op, size_t n)
 {
 	struct naming *all = arena_calloc(a, n + 1, sizeof(*all));
-	struct naming **sorted = arena_calloc(a, n + 1, sizeof(struct naming *));
+	struct naming **sorted =
+		arena_calloc(a, n + 1, sizeof(struct naming *));
 	bool is_shared = true;
 	size_t i, j, k;
 	int round;
@@ -258,8 +261,9 @@ openapi_name_give(struct arena *a, struct openapi_name *op, size_t n)
 		is_shared = false;
 		qsort(sorted, n, sizeof(sorted[0]), by_name);
 		for (i = 0; i < n; i = j) {
-			for (j = i + 1; j < n && strcmp(sorted[i]->op->name,
-				sorted[j]->op->name) == 0;
+			for (j = i + 1;
+				j < n && strcmp(sorted[i]->op->name,
+						 sorted[j]->op->name) == 0;
 				j++)
 				;
 			if (j == i + 1)

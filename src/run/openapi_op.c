@@ -23,7 +23,7 @@ enum {
 struct param {
 	const char *name;
 	const char *in;
-	const char *arg; /* name of the argument */
+	const char *arg;	    /* name of the argument */
 	const struct cJSON *node;   /* NULL: only in the path */
 	const struct cJSON *schema; /* may be NULL */
 	const char *content;	    /* media type, or NULL */
@@ -116,8 +116,8 @@ take_param(struct reading *r, const struct cJSON *node)
 	}
 	if (strcmp(p.in, "cookie") == 0) {
 		if (p.is_required)
-			return arena_printf(r->a, "it needs the cookie %.60s",
-				p.name);
+			return arena_printf(
+				r->a, "it needs the cookie %.60s", p.name);
 		note(r, arena_printf(r->a, "without the cookie %.60s", p.name));
 		return NULL;
 	}
@@ -130,7 +130,7 @@ take_param(struct reading *r, const struct cJSON *node)
 				return arena_printf(r->a,
 					"it needs the header %.60s", p.name);
 			note(r, arena_printf(r->a, "without the header %.60s",
-				p.name));
+					p.name));
 			return NULL;
 		}
 	} else if (strcmp(p.in, "path") == 0) {
@@ -181,10 +181,12 @@ take_template(struct reading *r)
 			if (r->n == PARAMS_MAX)
 				return "it has too many parameters";
 			q = &r->param[r->n++];
-			*q = (struct param){ .name = name, .in = "path",
-				.is_required = true };
+			*q = (struct param){
+				.name = name, .in = "path", .is_required = true
+			};
 			note(r, arena_printf(r->a,
-				"path parameter %.60s is not described", name));
+					"path parameter %.60s is not described",
+					name));
 		}
 		p += len;
 	}
@@ -199,9 +201,9 @@ is_taken(const struct reading *r, const char *arg, size_t n)
 	for (i = 0; i < n; i++)
 		if (strcmp(r->param[i].arg, arg) == 0)
 			return true;
-	return r->body_type != NULL && (strcmp(arg, "body") == 0 ||
-					       strcmp(arg, "input") == 0 ||
-					       strcmp(arg, "contentType") == 0);
+	return r->body_type != NULL &&
+	       (strcmp(arg, "body") == 0 || strcmp(arg, "input") == 0 ||
+		       strcmp(arg, "contentType") == 0);
 }
 
 /* Two places may have one name: the later gets its place before it. */
@@ -267,8 +269,9 @@ take_body(struct reading *r)
 	if (r->body == NULL)
 		return NULL;
 	if (strchr(r->body_type, '*') != NULL)
-		r->body_type = strncmp(r->body_type, "text", 4) == 0 ?
-			"text/plain" : "application/json";
+		r->body_type = strncmp(r->body_type, "text", 4) == 0
+				       ? "text/plain"
+				       : "application/json";
 	(void)cj_get_bool(body, "required", &r->body_is_required);
 	r->body_description = cj_get_string(body, "description");
 	encoding = cj_get_object(r->body, "encoding");
@@ -335,8 +338,8 @@ put_input(struct reading *r, struct openapi_schema *s, struct buf *b)
 			openapi_schema_put(s, b, p->schema,
 				cj_get_string(p->node, "description"), false);
 		else
-			buf_puts(b, p->node == NULL ? "{\"type\":\"string\"}" :
-						      "{}");
+			buf_puts(b, p->node == NULL ? "{\"type\":\"string\"}"
+						    : "{}");
 	}
 	if (r->body != NULL) {
 		buf_printf(b, "%s\"body\":", is_next ? "," : "");
@@ -378,7 +381,9 @@ static const char *
 input_schema(struct reading *r, struct buf *b)
 {
 	struct openapi_schema_options o = { .ref = r->doc->ref,
-		.is_30 = r->doc->is_30, .is_request = true, .inlines = true,
+		.is_30 = r->doc->is_30,
+		.is_request = true,
+		.inlines = true,
 		.max = INLINE_MAX };
 	struct openapi_schema *s = openapi_schema_new(r->a, &o);
 	size_t start = b->len;
@@ -414,8 +419,9 @@ response_schema(struct reading *r, const char **accept)
 			r->doc->ref, cj_get(responses, order[i]));
 		m = cj_first(cj_get_object(res, "content"));
 		for (; m != NULL; m = cj_next(m)) {
-			if (best == NULL || (httpbody_is_json_type(cj_name(m)) &&
-				!httpbody_is_json_type(cj_name(best))))
+			if (best == NULL ||
+				(httpbody_is_json_type(cj_name(m)) &&
+					!httpbody_is_json_type(cj_name(best))))
 				best = m;
 		}
 		if (best != NULL || (i == 0 && res != NULL))
@@ -447,7 +453,9 @@ static void
 output_schema(struct reading *r, struct buf *b, const struct cJSON *schema)
 {
 	struct openapi_schema_options o = { .ref = r->doc->ref,
-		.is_30 = r->doc->is_30, .inlines = true, .max = INLINE_MAX };
+		.is_30 = r->doc->is_30,
+		.inlines = true,
+		.max = INLINE_MAX };
 	struct openapi_schema *s;
 	size_t start = b->len, at;
 
@@ -474,8 +482,9 @@ output_schema(struct reading *r, struct buf *b, const struct cJSON *schema)
 	b->len = start;
 	b->data[start] = '\0';
 	note(r, arena_printf(r->a, "without output schema: %s",
-		openapi_schema_fault(s) != NULL ? openapi_schema_fault(s) :
-						  "it is too large"));
+			openapi_schema_fault(s) != NULL
+				? openapi_schema_fault(s)
+				: "it is too large"));
 }
 
 /*
@@ -552,7 +561,7 @@ put_definition(struct reading *r, struct buf *b, const char *accept)
 		   header_is_valid("Accept", accept)) {
 		buf_puts(b, ",\"accept\":");
 		buf_jsons(b, arena_printf(r->a, "%s, application/json;q=0.9",
-			accept));
+				     accept));
 	}
 	buf_putc(b, '}');
 }
@@ -581,8 +590,8 @@ put_words(struct reading *r, struct buf *b)
 	if (text != NULL && text[0] != '\0')
 		buf_puts(&all, text);
 	else
-		buf_printf(&all, "%s %s", r->out->name.method,
-			r->out->name.path);
+		buf_printf(
+			&all, "%s %s", r->out->name.method, r->out->name.path);
 	buf_puts(b, ",\"description\":");
 	buf_json(b, all.data,
 		buf_utf8_prefix(all.data, all.len, DESCRIPTION_MAX));
@@ -600,14 +609,15 @@ put_hints(struct reading *r, struct buf *b)
 		buf_puts(b, ",\"annotations\":{\"readOnlyHint\":true,"
 			    "\"openWorldHint\":true}");
 	else
-		buf_printf(b, ",\"annotations\":{\"readOnlyHint\":false%s,"
-			      "\"openWorldHint\":true}",
+		buf_printf(b,
+			",\"annotations\":{\"readOnlyHint\":false%s,"
+			"\"openWorldHint\":true}",
 			is_idempotent ? ",\"idempotentHint\":true" : "");
 	/* What only reads runs freely; QUERY is too new to be trusted. */
 	if (strcmp(m, "GET") != 0 && strcmp(m, "HEAD") != 0) {
 		buf_puts(b, ",\"needs_approval\":true,\"approval_text\":");
-		buf_jsons(b, arena_printf(r->a, "%s %.900s", m,
-			r->out->name.path));
+		buf_jsons(b,
+			arena_printf(r->a, "%s %.900s", m, r->out->name.path));
 	}
 }
 

@@ -20,7 +20,7 @@ enum { OPENAPI_OP_NOTES_MAX = 4 };
 
 struct openapi_op {
 	struct openapi_name name; /* method and path are given */
-	const char *members; /* ,"title":... and so on, all but the name */
+	const char *members;	  /* ,"title":... and so on, all but the name */
 	const struct cJSON *security; /* its own requirements, or NULL */
 	const char *note[OPENAPI_OP_NOTES_MAX];
 	size_t n_notes;

@@ -84,8 +84,8 @@ walk(const struct cJSON *v, const char *p)
 			return NULL;
 		if (cj_is_array(v)) {
 			at = strtoul(name, &end, 10);
-			v = end != name && *end == '\0' ? cj_array_at(v, at) :
-							  NULL;
+			v = end != name && *end == '\0' ? cj_array_at(v, at)
+							: NULL;
 		} else {
 			v = cj_get(v, name);
 		}

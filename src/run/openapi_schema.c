@@ -225,12 +225,13 @@ put_ref(struct openapi_schema *s, struct buf *out, const char *ref,
 
 	if (ref[0] != '#') {
 		fail(s, arena_printf(s->a,
-			"a reference to another document: %.100s", ref));
+				"a reference to another document: %.100s",
+				ref));
 		return;
 	}
 	if (node == NULL) {
-		fail(s, arena_printf(s->a, "a reference to nowhere: %.100s",
-			ref));
+		fail(s, arena_printf(
+				s->a, "a reference to nowhere: %.100s", ref));
 		return;
 	}
 	if (s->o.inlines && !is_on_stack(s, ref) && s->n_stack < STACK_MAX &&
@@ -331,8 +332,7 @@ is_left_out(struct openapi_schema *s, const struct cJSON *property)
 	const struct cJSON *v = openapi_ref_follow(s->o.ref, property);
 	bool is = false;
 
-	(void)cj_get_bool(
-		v, s->o.is_request ? "readOnly" : "writeOnly", &is);
+	(void)cj_get_bool(v, s->o.is_request ? "readOnly" : "writeOnly", &is);
 	return is;
 }
 
@@ -381,7 +381,8 @@ put_list(struct openapi_schema *s, struct buf *out, const struct cJSON *list)
 	const struct cJSON *m;
 
 	buf_putc(out, '[');
-	for (m = cj_first(list); m != NULL && s->fault == NULL; m = cj_next(m)) {
+	for (m = cj_first(list); m != NULL && s->fault == NULL;
+		m = cj_next(m)) {
 		if (m != cj_first(list))
 			buf_putc(out, ',');
 		put(s, out, m, NULL);
@@ -470,7 +471,8 @@ put_file(struct openapi_schema *s, struct buf *out, const struct cJSON *v,
 	if (!s->is_form || type == NULL || strcmp(type, "string") != 0 ||
 		!((format != NULL && (strcmp(format, "binary") == 0 ||
 					     strcmp(format, "byte") == 0)) ||
-			(media != NULL && cj_get(v, "contentEncoding") == NULL)))
+			(media != NULL &&
+				cj_get(v, "contentEncoding") == NULL)))
 		return false;
 	buf_puts(out, "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\","
 		      "\"properties\":{\"base64\":{\"type\":\"string\"},"

@@ -19,10 +19,10 @@ struct openapi_schema;
 
 struct openapi_schema_options {
 	struct openapi_ref *ref;
-	bool is_30;	  /* OpenAPI 3.0 */
-	bool is_request;  /* without readOnly properties, else writeOnly */
-	bool inlines;	  /* references are replaced, else all are $defs */
-	size_t max;	  /* bytes in all */
+	bool is_30;	 /* OpenAPI 3.0 */
+	bool is_request; /* without readOnly properties, else writeOnly */
+	bool inlines;	 /* references are replaced, else all are $defs */
+	size_t max;	 /* bytes in all */
 	/* When it has more, the rest of $defs says nothing; 0: never. */
 	size_t prune;
 };

@@ -71,8 +71,8 @@ check_headers(struct arena *a, const struct outbound *o)
 
 		if (!header_is_valid(h->name, h->text) ||
 			header_is_reserved(h->name))
-			return arena_printf(a,
-				"headers.%s: cannot be sent", h->name);
+			return arena_printf(
+				a, "headers.%s: cannot be sent", h->name);
 	}
 	return NULL;
 }
@@ -87,8 +87,7 @@ read_allow(struct arena *a, const struct cJSON *config, struct conf_list *out)
 		return NULL;
 	if (!cj_is_array(list) || cj_array_len(list) > ALLOW_MAX)
 		return "allow: not a list of address ranges";
-	out->item = arena_calloc(
-		a, cj_array_len(list) + 1, sizeof(*out->item));
+	out->item = arena_calloc(a, cj_array_len(list) + 1, sizeof(*out->item));
 	for (v = cj_first(list); v != NULL; v = cj_next(v)) {
 		if (!cj_is_string(v) || !addr_parse_cidr(cj_string(v), &cidr))
 			return "allow: not a list of address ranges";
@@ -267,8 +266,8 @@ outbound_request(const struct outbound_env *env, const struct outbound *o,
 	req->max_bytes = env->max_bytes;
 	if (o->max_bytes > 0 && (size_t)o->max_bytes < req->max_bytes)
 		req->max_bytes = (size_t)o->max_bytes;
-	req->redirects_max = o->redirects >= 0 ? (unsigned)o->redirects :
-						 REDIRECTS;
+	req->redirects_max =
+		o->redirects >= 0 ? (unsigned)o->redirects : REDIRECTS;
 	req->may_compress = true;
 }
 
@@ -299,13 +298,12 @@ needles_add(struct arena *a, const struct outbound_value *v, size_t n_values,
 		secret = v[i].value + strlen(v[i].text);
 		if (strlen(secret) < OUTBOUND_SECRET_MIN)
 			continue;
-		out[n++] = (struct needle){ secret, strlen(secret),
-			false };
+		out[n++] = (struct needle){ secret, strlen(secret), false };
 		buf_init(&b, a);
 		buf_jsons(&b, secret);
 		if (b.len - 2 != strlen(secret))
-			out[n++] = (struct needle){ b.data + 1, b.len - 2,
-				true };
+			out[n++] =
+				(struct needle){ b.data + 1, b.len - 2, true };
 		else
 			seal_forget(b.data, b.len);
 	}
@@ -339,8 +337,9 @@ outbound_redact(const struct outbound *o, struct arena *a, const char *text,
 		first[(unsigned char)needle[n].text[0]] = true;
 	buf_init(&b, a);
 	while (i < *len) {
-		n = first[(unsigned char)text[i]] ?
-			needle_at(needle, n_needles, text + i, *len - i) : 0;
+		n = first[(unsigned char)text[i]]
+			    ? needle_at(needle, n_needles, text + i, *len - i)
+			    : 0;
 		if (n == 0) {
 			i++;
 			continue;
@@ -363,8 +362,8 @@ outbound_redact(const struct outbound *o, struct arena *a, const char *text,
 }
 
 void
-outbound_fail(struct call_answer *answer, struct arena *a,
-	const struct err *e, bool was_sent, bool is_safe)
+outbound_fail(struct call_answer *answer, struct arena *a, const struct err *e,
+	bool was_sent, bool is_safe)
 {
 	struct call_fault fault = { .code = "internal_error",
 		.message = "The call could not be made" };
@@ -373,19 +372,19 @@ outbound_fail(struct call_answer *answer, struct arena *a,
 	switch (e->kind) {
 	case ERR_TIMEOUT:
 		fault.code = "timeout";
-		fault.message = is_open ?
-			"The service did not answer in time; the call may "
-			"have taken effect" :
-			"The service did not answer in time";
+		fault.message = is_open ? "The service did not answer in time; "
+					  "the call may "
+					  "have taken effect"
+					: "The service did not answer in time";
 		fault.is_retryable = !is_open;
 		break;
 	case ERR_UNAVAILABLE:
 		fault.code = "unavailable";
-		fault.message = is_open ?
-			"The connection was lost before the answer came; the "
-			"call may have taken effect" :
-			was_sent ? "The service did not answer" :
-				   "The service could not be reached";
+		fault.message = is_open ? "The connection was lost before the "
+					  "answer came; the "
+					  "call may have taken effect"
+				: was_sent ? "The service did not answer"
+					   : "The service could not be reached";
 		fault.is_retryable = !is_open;
 		break;
 	case ERR_FORBIDDEN:

@@ -26,8 +26,7 @@ struct fetch_request;
  * The value of the secret NAME, allocated, for outbound to wipe and free; or
  * NULL, ERR_NOTFOUND when there is none.
  */
-typedef char *(*outbound_secret_fn)(
-	void *arg, const char *name, struct err *e);
+typedef char *(*outbound_secret_fn)(void *arg, const char *name, struct err *e);
 
 struct outbound_env {
 	struct fetch *fetch;

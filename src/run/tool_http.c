@@ -114,15 +114,14 @@ message_of(struct arena *a, int status, const struct httpbody_data *data)
 				     data->len, &limits, &body, &e) == 0)
 		found = message_in(body);
 	if (found == NULL)
-		return arena_printf(a, "The service answered with status %d",
-			status);
+		return arena_printf(
+			a, "The service answered with status %d", status);
 	len = buf_utf8_prefix(found, strlen(found), MESSAGE_MAX);
 	return arena_memdup(a, found, len);
 }
 
 static const char *
-preview(struct arena *a, const char *data, size_t len, size_t max,
-	size_t limit)
+preview(struct arena *a, const char *data, size_t len, size_t max, size_t limit)
 {
 	struct buf b;
 
@@ -149,14 +148,14 @@ answer_error(struct tool_http *t, const struct fetch_response *res,
 	fault.message = message_of(t->a, s, &data);
 	if (after != NULL && strlen(after) < 40 &&
 		strspn(after, "0123456789") == strlen(after))
-		fault.message = arena_printf(t->a, "%s (retry after %s s)",
-			fault.message, after);
+		fault.message = arena_printf(
+			t->a, "%s (retry after %s s)", fault.message, after);
 	/* Refused before anything was done, or of no effect anyway. */
 	fault.is_retryable = s == 429 || s == 503 ||
-		(t->http.is_safe && (s == 408 || s >= 500));
-	fault.details = data.len <= DETAILS_MAX && !res->is_cut ?
-		arena_memdup(t->a, data.json, data.len) :
-		preview(t->a, body, len, PREVIEW_MAX, 0);
+			     (t->http.is_safe && (s == 408 || s >= 500));
+	fault.details = data.len <= DETAILS_MAX && !res->is_cut
+				? arena_memdup(t->a, data.json, data.len)
+				: preview(t->a, body, len, PREVIEW_MAX, 0);
 	if (data.is_json && data.len == 4)
 		fault.details = NULL;
 	call_fail(&t->answer, t->a, CALL_FAILED, &fault);
@@ -178,8 +177,10 @@ answer_cut(struct tool_http *t, const struct fetch_response *res,
 	if (strncasecmp(res->content_type, "text/plain", 10) == 0) {
 		buf_init(&text, t->a);
 		buf_put(&text, body, buf_utf8_prefix(body, len, len));
-		buf_printf(&text, "\n[truncated: the answer is longer than %zu "
-				  "bytes]", t->max_bytes);
+		buf_printf(&text,
+			"\n[truncated: the answer is longer than %zu "
+			"bytes]",
+			t->max_bytes);
 		buf_init(&json, t->a);
 		buf_json(&json, text.data, text.len);
 		call_succeed(&t->answer, json.data, json.len);
@@ -187,7 +188,8 @@ answer_cut(struct tool_http *t, const struct fetch_response *res,
 	}
 	fault.message = arena_printf(t->a,
 		"The service answered with status %d, but with more than %zu "
-		"bytes%s", res->status, t->max_bytes,
+		"bytes%s",
+		res->status, t->max_bytes,
 		t->http.is_safe ? "" : "; the call has taken effect");
 	fault.details = preview(t->a, body, len, PREVIEW_MAX, t->max_bytes);
 	call_fail(&t->answer, t->a, CALL_FAILED, &fault);

@@ -31,7 +31,7 @@ struct tool_mcp {
 	size_t n_header;
 	bool is_safe; /* to repeat, whatever became of it */
 	bool was_renewed;
-	bool is_own;   /* the session is this call's alone */
+	bool is_own;	/* the session is this call's alone */
 	bool is_called; /* the call itself is under way, not a handshake */
 	int64_t deadline_ms;
 	struct mcpwire *wire; /* NULL: over */
@@ -55,8 +55,9 @@ static void
 fail_as(struct tool_mcp *t, enum call_status status, const char *code,
 	const char *message, bool is_retryable)
 {
-	struct call_fault fault = { .code = code, .message = message,
-		.is_retryable = is_retryable };
+	struct call_fault fault = {
+		.code = code, .message = message, .is_retryable = is_retryable
+	};
 
 	call_fail(&t->answer, t->a, status, &fault);
 	over(t);
@@ -198,7 +199,8 @@ static void
 session_begun(void *arg, const struct mcpwire_reply *r)
 {
 	struct mcpwire_request req = { .method = "notifications/initialized",
-		.params = "", .is_notification = true };
+		.params = "",
+		.is_notification = true };
 	struct tool_mcp *t = arg;
 	const char *version;
 
@@ -215,13 +217,14 @@ session_begun(void *arg, const struct mcpwire_reply *r)
 	if (!is_known_version(version)) {
 		fail_as(t, CALL_FAILED, "upstream_changed",
 			"The upstream server speaks another version of MCP; "
-			"the source needs to be refreshed", false);
+			"the source needs to be refreshed",
+			false);
 		return;
 	}
 	t->peer.version = arena_strdup(t->a, version);
-	t->peer.session_id = r->session_id != NULL &&
-			r->session_id[0] != '\0' ?
-		arena_strdup(t->a, r->session_id) : NULL;
+	t->peer.session_id = r->session_id != NULL && r->session_id[0] != '\0'
+				     ? arena_strdup(t->a, r->session_id)
+				     : NULL;
 	post(t, &req, initialized);
 }
 
@@ -231,8 +234,8 @@ begin_session(struct tool_mcp *t)
 	struct mcpwire_request req = { .method = "initialize",
 		.params = "\"protocolVersion\":\"" MCPWIRE_LEGACY "\","
 			  "\"capabilities\":{},\"clientInfo\":{"
-			  "\"name\":\"mcp-fcgi\",\"version\":\""
-			  PACKAGE_VERSION "\"}" };
+			  "\"name\":\"mcp-fcgi\",\"version\":\"" PACKAGE_VERSION
+			  "\"}" };
 
 	t->is_called = false;
 	t->peer.version = t->peer.session_id = NULL;
@@ -276,9 +279,13 @@ renew(struct tool_mcp *t, const struct mcpwire_reply *r)
 	if (r->status >= 400 || t->is_safe)
 		begin_session(t);
 	else
-		fail_as(t, CALL_FAILED, "session_lost", arena_printf(t->a,
-			"The upstream server lost its session; the next call "
-			"begins a new one (%s)", message_of(t, r)), true);
+		fail_as(t, CALL_FAILED, "session_lost",
+			arena_printf(t->a,
+				"The upstream server lost its session; the "
+				"next call "
+				"begins a new one (%s)",
+				message_of(t, r)),
+			true);
 }
 
 /*
@@ -322,20 +329,21 @@ take_result(struct tool_mcp *t, const struct mcpwire_reply *r)
 	if (kind != NULL && strcmp(kind, "complete") != 0) {
 		fail_as(t, CALL_FAILED, "input_required",
 			"The upstream tool asks for something that cannot be "
-			"answered here", false);
+			"answered here",
+			false);
 		return;
 	}
 	(void)cj_get_bool(r->result, "isError", &is_error);
 	text = text_of(t, content, &others);
 	if (is_error) {
 		len = buf_utf8_prefix(text, strlen(text), MESSAGE_MAX);
-		fault.message = len > 0 ? arena_memdup(t->a, text, len) :
-					  "The tool failed";
+		fault.message = len > 0 ? arena_memdup(t->a, text, len)
+					: "The tool failed";
 		if (cj_raw_member(r->result_text, r->result_len,
 			    "structuredContent", &off, &len) &&
 			len <= DETAILS_MAX)
-			fault.details = arena_memdup(
-				t->a, r->result_text + off, len);
+			fault.details =
+				arena_memdup(t->a, r->result_text + off, len);
 		call_fail(&t->answer, t->a, CALL_FAILED, &fault);
 		over(t);
 		return;
@@ -379,7 +387,9 @@ static void
 begin_call(struct tool_mcp *t)
 {
 	struct mcpwire_request req = { .method = "tools/call",
-		.params = t->params, .name = t->name, .header = t->header,
+		.params = t->params,
+		.name = t->name,
+		.header = t->header,
 		.n_header = t->n_header };
 
 	t->is_called = true;
@@ -405,8 +415,8 @@ read_param_headers(struct tool_mcp *t, const struct cJSON *definition,
 		v = args;
 		for (p = cj_first(cj_get_array(m, "path")); p != NULL;
 			p = cj_next(p))
-			v = cj_string(p) != NULL ? cj_get(v, cj_string(p)) :
-						   NULL;
+			v = cj_string(p) != NULL ? cj_get(v, cj_string(p))
+						 : NULL;
 		if (name == NULL || v == NULL || cj_is_null(v) ||
 			cj_is_object(v) || cj_is_array(v))
 			continue;
@@ -415,8 +425,7 @@ read_param_headers(struct tool_mcp *t, const struct cJSON *definition,
 		text = cj_is_string(v) ? cj_string(v) : cj_print(t->a, v);
 		t->header[t->n_header].name =
 			arena_printf(t->a, "Mcp-Param-%s", name);
-		t->header[t->n_header].value =
-			mcpwire_header_value(t->a, text);
+		t->header[t->n_header].value = mcpwire_header_value(t->a, text);
 		t->n_header++;
 	}
 	return NULL;
@@ -434,8 +443,8 @@ read_rows(struct tool_mcp *t, const struct tool_mcp_call *call)
 
 	if ((why = outbound_configure(t->a, call->config, &t->config)) != NULL)
 		return why;
-	if (cj_parse(t->a, call->config, strlen(call->config), &LIMITS,
-		    &config, &e) != 0 ||
+	if (cj_parse(t->a, call->config, strlen(call->config), &LIMITS, &config,
+		    &e) != 0 ||
 		cj_parse(t->a, call->definition, strlen(call->definition),
 			&LIMITS, &definition, &e) != 0 ||
 		(t->name = cj_get_string(definition, "name")) == NULL)
@@ -444,8 +453,9 @@ read_rows(struct tool_mcp *t, const struct tool_mcp_call *call)
 	t->peer.is_modern = era != NULL && strcmp(era, "modern") == 0;
 	if (t->peer.is_modern)
 		t->peer.version = MCPWIRE_MODERN;
-	if (call->annotations != NULL && cj_parse(t->a, call->annotations,
-		strlen(call->annotations), &LIMITS, &hints, &e) == 0) {
+	if (call->annotations != NULL &&
+		cj_parse(t->a, call->annotations, strlen(call->annotations),
+			&LIMITS, &hints, &e) == 0) {
 		(void)cj_get_bool(hints, "readOnlyHint", &is_read_only);
 		(void)cj_get_bool(hints, "idempotentHint", &is_idempotent);
 	}
@@ -484,7 +494,8 @@ tool_mcp_start(const struct outbound_env *env,
 		log_event(LOG_LEVEL_WARN, "tool.config", "why", why, NULL);
 		fail_as(t, CALL_FAILED, "misconfigured",
 			"This tool or its source is not configured correctly; "
-			"its administrator can see why in the log", false);
+			"its administrator can see why in the log",
+			false);
 		goto fail;
 	}
 	t->deadline_ms = env->timeout_ms;

@@ -184,8 +184,8 @@ is_merge(const yaml_node_t *key)
 }
 
 static int
-write_pair(struct writing *w, const yaml_node_pair_t *p, bool *is_next,
-	int depth)
+write_pair(
+	struct writing *w, const yaml_node_pair_t *p, bool *is_next, int depth)
 {
 	const yaml_node_t *key = node(w, p->key);
 
@@ -329,8 +329,7 @@ yaml_to_json(struct buf *out, const char *text, size_t len, size_t max,
 
 	if (yaml_parser_initialize(&parser) != 1)
 		return err_set(e, ERR_INTERNAL, NULL, "out of memory");
-	yaml_parser_set_input_string(
-		&parser, (const unsigned char *)text, len);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	if (yaml_parser_load(&parser, &doc) != 1) {
 		err_set(e, ERR_INVALID, NULL, "yaml: line %zu: %s",
 			parser.problem_mark.line + 1,

@@ -44,11 +44,12 @@ EXPORTED void freeaddrinfo(struct addrinfo *ai);
 static struct addrinfo *
 one(const char *text, const char *service, const struct addrinfo *hints)
 {
-	struct addrinfo *ai = calloc(1, sizeof(*ai) + sizeof(struct sockaddr_in6));
+	struct addrinfo *ai =
+		calloc(1, sizeof(*ai) + sizeof(struct sockaddr_in6));
 	struct sockaddr_in *in4 = (void *)(ai + 1);
 	struct sockaddr_in6 *in6 = (void *)(ai + 1);
-	uint16_t port = htons((uint16_t)strtoul(
-		service != NULL ? service : "0", NULL, 10));
+	uint16_t port = htons(
+		(uint16_t)strtoul(service != NULL ? service : "0", NULL, 10));
 
 	ai->ai_addr = (void *)(ai + 1);
 	ai->ai_socktype = hints != NULL ? hints->ai_socktype : SOCK_STREAM;
@@ -70,8 +71,8 @@ one(const char *text, const char *service, const struct addrinfo *hints)
 }
 
 int
-getaddrinfo(const char *node, const char *service,
-	const struct addrinfo *hints, struct addrinfo **out)
+getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+	struct addrinfo **out)
 {
 	struct addrinfo **end = out;
 	size_t i;
@@ -185,8 +186,8 @@ test_methods(void **state)
 		req = (struct fetch_request){ .method = methods[i] };
 		assert_int_equal(
 			run(t, &req, stubhttp_url(t->http, "/m")), ERR_NONE);
-		snprintf(start, sizeof(start), "%s /m HTTP/1.1\r\n",
-			methods[i]);
+		snprintf(
+			start, sizeof(start), "%s /m HTTP/1.1\r\n", methods[i]);
 		assert_memory_equal(
 			stubhttp_request(t->http), start, strlen(start));
 		assert_false(sent(t->http, "\r\nContent-Type:"));
@@ -210,8 +211,7 @@ test_methods(void **state)
 	/* a body larger than what others wait for a 100 with */
 	req = (struct fetch_request){ .body = arena_zalloc(t->a, 5000),
 		.body_len = 5000 };
-	assert_int_equal(
-		run(t, &req, stubhttp_url(t->http, "/m")), ERR_NONE);
+	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/m")), ERR_NONE);
 	assert_false(sent(t->http, "Expect:"));
 	assert_true(sent(t->http, "Content-Type: application/json"));
 
@@ -246,15 +246,16 @@ test_headers_and_query(void **state)
 	};
 	static const struct {
 		const char *name, *value;
-	} bad[] = { { "X-A", "a\r\nX-B: b" }, { "X-A", "a\nb" },
-		{ "X A", "a" }, { "", "a" }, { "X-A:", "a" }, { "X\r\nY", "" },
-		{ "Host", "x" }, { "content-length", "1" },
-		{ "Transfer-Encoding", "chunked" }, { "Proxy", "x" },
-		{ "Proxy-Authorization", "x" }, { "Cookie", "a=b" },
-		{ "Connection", "close" }, { "Upgrade", "h2c" } };
+	} bad[] = { { "X-A", "a\r\nX-B: b" }, { "X-A", "a\nb" }, { "X A", "a" },
+		{ "", "a" }, { "X-A:", "a" }, { "X\r\nY", "" }, { "Host", "x" },
+		{ "content-length", "1" }, { "Transfer-Encoding", "chunked" },
+		{ "Proxy", "x" }, { "Proxy-Authorization", "x" },
+		{ "Cookie", "a=b" }, { "Connection", "close" },
+		{ "Upgrade", "h2c" } };
 	struct fixture *t = *state;
 	struct fetch_request req = { .header = header,
-		.n_header = NELEM(header), .query = query,
+		.n_header = NELEM(header),
+		.query = query,
 		.n_query = NELEM(query) };
 	const char *path = "/h?a=1&api%20key=s%26s%3Dm%2Fe%3F&z=%C3%A4";
 	struct fetch_header one_bad;
@@ -315,7 +316,8 @@ test_redirect_methods(void **state)
 	stubhttp_set(t->http, "/end", 200, "{\"end\":1}");
 	for (i = 0; i < NELEM(cases); i++) {
 		req = (struct fetch_request){ .method = cases[i].from,
-			.bearer = "sesame", .redirects_max = 1 };
+			.bearer = "sesame",
+			.redirects_max = 1 };
 		if (strcmp(cases[i].from, "GET") != 0 &&
 			strcmp(cases[i].from, "DELETE") != 0) {
 			req.body = "{\"b\":1}";
@@ -387,13 +389,15 @@ test_redirect_elsewhere(void **state)
 		{ "X-Key", "sesame", true },
 	};
 	struct fixture *t = *state;
-	struct fetch_request req = { .bearer = "open", .header = header,
-		.n_header = 2, .redirects_max = 5 };
+	struct fetch_request req = { .bearer = "open",
+		.header = header,
+		.n_header = 2,
+		.redirects_max = 5 };
 	static const struct fetch_header query = { "key", "hidden", true };
 
 	/* there and back: what was dropped does not return */
-	redirect_to(t->http, "/x?key=hidden", 302,
-		stubhttp_url(t->other, "/y"));
+	redirect_to(
+		t->http, "/x?key=hidden", 302, stubhttp_url(t->other, "/y"));
 	redirect_to(t->other, "/y", 302, stubhttp_url(t->http, "/z"));
 	stubhttp_set(t->http, "/z", 200, "{}");
 	req.query = &query;
@@ -402,14 +406,15 @@ test_redirect_elsewhere(void **state)
 	assert_int_equal(t->res.status, 200);
 	assert_true(sent(t->other, "X-Plain: plain"));
 	assert_false(sent(t->other, "sesame") || sent(t->other, "Authoriz") ||
-		sent(t->other, "hidden") || sent(t->other, "Referer"));
+		     sent(t->other, "hidden") || sent(t->other, "Referer"));
 	assert_false(sent(t->http, "sesame") || sent(t->http, "Authoriz"));
 
 	/* a body does not go elsewhere */
 	stubhttp_set(t->other, "/post", 200, "{}");
 	redirect_to(t->http, "/p", 307, stubhttp_url(t->other, "/post"));
-	req = (struct fetch_request){ .body = "{}", .body_len = 2,
-		.redirects_max = 5 };
+	req = (struct fetch_request){
+		.body = "{}", .body_len = 2, .redirects_max = 5
+	};
 	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/p")), ERR_NONE);
 	assert_int_equal(t->res.status, 307);
 	assert_int_equal(stubhttp_hits(t->other, "/post"), 0);
@@ -447,7 +452,8 @@ test_redirect_to_forbidden(void **state)
 	}
 	/* loopback, but not the one that is allowed */
 	redirect_to(t->http, "/out", 302,
-		arena_printf(t->a, "http://127.0.0.2:%d/", stubhttp_port(t->http)));
+		arena_printf(
+			t->a, "http://127.0.0.2:%d/", stubhttp_port(t->http)));
 	assert_int_equal(
 		run(t, &req, stubhttp_url(t->http, "/out")), ERR_FORBIDDEN);
 	for (i = 0; i < NELEM(odd); i++) {
@@ -456,8 +462,8 @@ test_redirect_to_forbidden(void **state)
 		redirect_to(t->http, "/out", 302, odd[i]);
 		kind = run(t, &req, stubhttp_url(t->http, "/out"));
 		/* followed it is not: refused, or itself the answer */
-		if (kind != ERR_INVALID && !(kind == ERR_NONE &&
-						   t->res.status == 302))
+		if (kind != ERR_INVALID &&
+			!(kind == ERR_NONE && t->res.status == 302))
 			fail_msg("%s: %s", odd[i], err_kind_name(kind));
 	}
 }
@@ -481,7 +487,7 @@ test_rebinding(void **state)
 	fake_addr[2] = NULL;
 	kind = run(t, &req, url);
 	assert_true(kind == ERR_FORBIDDEN || kind == ERR_TIMEOUT ||
-		kind == ERR_UNAVAILABLE);
+		    kind == ERR_UNAVAILABLE);
 	assert_false(t->res.was_sent);
 	/* only the private one */
 	url = arena_printf(
@@ -571,8 +577,8 @@ deflated(struct fixture *t, size_t len, const char *prefix, size_t *out_len)
 	memset(plain, 'a', len);
 	out = arena_alloc(t->a, cap + strlen(prefix));
 	memcpy(out, prefix, strlen(prefix));
-	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8,
-				 Z_DEFAULT_STRATEGY),
+	assert_int_equal(
+		deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY),
 		Z_OK);
 	z.next_in = plain;
 	z.avail_in = (uInt)len;
@@ -719,14 +725,12 @@ test_cancel_and_start_within(void **state)
 	stubhttp_set(t->http, "/slow", 200, "{}");
 	stubhttp_set_delay(t->http, "/slow", 200);
 	req.url = stubhttp_url(t->http, "/slow");
-	assert_int_equal(fetch_start(t->f, t->a, &req, count_done, &c, &call,
-				 &t->e),
-		0);
+	assert_int_equal(
+		fetch_start(t->f, t->a, &req, count_done, &c, &call, &t->e), 0);
 	c.other = call;
 	req.url = stubhttp_url(t->http, "/fast");
-	assert_int_equal(fetch_start(t->f, t->a, &req, count_done, &c, NULL,
-				 &t->e),
-		0);
+	assert_int_equal(
+		fetch_start(t->f, t->a, &req, count_done, &c, NULL, &t->e), 0);
 	drain(t);
 	/* fast, which cancelled slow and started one more */
 	assert_int_equal(c.done, 2);
@@ -735,9 +739,8 @@ test_cancel_and_start_within(void **state)
 
 	/* one that is left behind goes with the handle */
 	req.url = stubhttp_url(t->http, "/slow");
-	assert_int_equal(fetch_start(t->f, t->a, &req, count_done, &c, NULL,
-				 &t->e),
-		0);
+	assert_int_equal(
+		fetch_start(t->f, t->a, &req, count_done, &c, NULL, &t->e), 0);
 	assert_int_equal(fetch_poll(t->f, NULL, 0, 10, &t->e), 0);
 	assert_int_equal(fetch_pending(t->f), 1);
 }
@@ -759,9 +762,8 @@ test_extra(void **state)
 	stubhttp_set(t->http, "/slow", 200, "{}");
 	stubhttp_set_delay(t->http, "/slow", 300);
 	req.url = stubhttp_url(t->http, "/slow");
-	assert_int_equal(fetch_start(t->f, t->a, &req, count_done, &c, NULL,
-				 &t->e),
-		0);
+	assert_int_equal(
+		fetch_start(t->f, t->a, &req, count_done, &c, NULL, &t->e), 0);
 	assert_int_equal(write(other[1], "x", 1), 1);
 	before = clock_mono_ms();
 	do {
@@ -812,8 +814,9 @@ test_stream(void **state)
 {
 	struct fixture *t = *state;
 	struct taken k = { .enough = 1000 };
-	struct fetch_request req = { .on_data = take, .on_data_arg = &k,
-		.redirects_max = 1 };
+	struct fetch_request req = {
+		.on_data = take, .on_data_arg = &k, .redirects_max = 1
+	};
 
 	stubhttp_set(t->http, "/s", 201, "data: 1\n\n");
 	redirect_to(t->http, "/to", 302, "/s");
@@ -825,8 +828,8 @@ test_stream(void **state)
 
 	/* an endless one, until it is enough */
 	k = (struct taken){ .enough = 50 };
-	stubhttp_set_endless(t->http, "/e",
-		"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx");
+	stubhttp_set_endless(
+		t->http, "/e", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nx");
 	stubhttp_set(t->http, "/after", 200, "{}");
 	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/e")), ERR_NONE);
 	assert_in_range(strlen(k.text), 50, sizeof(k.text));
@@ -835,7 +838,8 @@ test_stream(void **state)
 	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/e")), ERR_LIMIT);
 	stubhttp_set_delay(t->http, "/s", 300);
 	req.timeout_ms = 100;
-	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/s")), ERR_TIMEOUT);
+	assert_int_equal(
+		run(t, &req, stubhttp_url(t->http, "/s")), ERR_TIMEOUT);
 	/* and all is well afterwards */
 	req = (struct fetch_request){ 0 };
 	assert_int_equal(

@@ -49,8 +49,8 @@ import_at(struct fixture *t, const char *text, const char *url)
 
 	if (openapi_import(t->a, text, strlen(text), &o, &t->out, &t->e) != 0)
 		return -1;
-	assert_int_equal(cj_parse(t->a, t->out.tools, t->out.tools_len,
-				 &limits, &tree, &t->e),
+	assert_int_equal(cj_parse(t->a, t->out.tools, t->out.tools_len, &limits,
+				 &tree, &t->e),
 		0);
 	t->tools = tree;
 	assert_int_equal(cj_array_len(tree), t->out.n_tools);
@@ -82,7 +82,8 @@ part(const struct fixture *t, const char *name, const char *member)
 	return cj_print(t->a, cj_get(tool(t, name), member));
 }
 
-#define PATHS(text) "{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"A b!\"," \
+#define PATHS(text)                                                            \
+	"{\"openapi\":\"3.0.3\",\"info\":{\"title\":\"A b!\","                 \
 	"\"version\":\"1\"},\"paths\":{" text "}}"
 
 static void
@@ -156,7 +157,8 @@ test_operation(void **state)
 		"\"parameters\":["
 		"{\"name\":\"q\",\"in\":\"query\",\"description\":\"new\","
 		"\"explode\":false,"
-		"\"schema\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"
+		"\"schema\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}"
+		"}},"
 		"{\"name\":\"id\",\"in\":\"query\",\"schema\":{}},"
 		"{\"name\":\"body\",\"in\":\"query\",\"schema\":{}},"
 		"{\"name\":\"Accept\",\"in\":\"header\"},"
@@ -174,10 +176,10 @@ test_operation(void **state)
 	assert_string_equal(t->out.name, "a_b");
 	assert_int_equal(t->out.n_tools, 1);
 	assert_int_equal(t->out.n_refused, 0);
-	assert_string_equal(part(t, "things.replace", "title"),
-		"\"Replace it\"");
-	assert_string_equal(part(t, "things.replace", "description"),
-		"\"All of it.\"");
+	assert_string_equal(
+		part(t, "things.replace", "title"), "\"Replace it\"");
+	assert_string_equal(
+		part(t, "things.replace", "description"), "\"All of it.\"");
 	assert_string_equal(part(t, "things.replace", "input_schema"),
 		"{\"type\":\"object\",\"properties\":{"
 		"\"id\":{\"type\":\"integer\"},"
@@ -206,7 +208,8 @@ test_operation(void **state)
 	assert_string_equal(part(t, "things.replace", "annotations"),
 		"{\"readOnlyHint\":false,\"idempotentHint\":true,"
 		"\"openWorldHint\":true}");
-	assert_string_equal(part(t, "things.replace", "needs_approval"), "true");
+	assert_string_equal(
+		part(t, "things.replace", "needs_approval"), "true");
 	assert_string_equal(part(t, "things.replace", "approval_text"),
 		"\"PUT /things/{id}\"");
 }
@@ -225,8 +228,8 @@ test_get_runs_freely(void **state)
 	assert_null(cj_get(tool(t, "a.get"), "output_schema"));
 	assert_string_equal(part(t, "a.get", "annotations"),
 		"{\"readOnlyHint\":true,\"openWorldHint\":true}");
-	assert_string_equal(part(t, "a.get", "description"),
-		"\"Deprecated. GET /a\"");
+	assert_string_equal(
+		part(t, "a.get", "description"), "\"Deprecated. GET /a\"");
 	assert_string_equal(part(t, "a.get", "definition"),
 		"{\"method\":\"GET\",\"path\":\"/a\",\"params\":[],"
 		"\"accept\":\"text/csv\"}");
@@ -243,16 +246,18 @@ body_of(struct fixture *t, const char *version, const char *schema,
 	const struct cJSON *input;
 
 	import(t, arena_printf(t->a,
-		"{\"openapi\":\"%s\",\"paths\":{\"/a\":{\"post\":{"
-		"\"requestBody\":{\"content\":{\"application/json\":"
-		"{\"schema\":%s}}}}}},\"components\":{\"schemas\":{%s}}}",
-		version, schema, components));
+			  "{\"openapi\":\"%s\",\"paths\":{\"/a\":{\"post\":{"
+			  "\"requestBody\":{\"content\":{\"application/json\":"
+			  "{\"schema\":%s}}}}}},\"components\":{\"schemas\":{%"
+			  "s}}}",
+			  version, schema, components));
 	if (t->out.n_tools == 0)
 		return t->out.refused[0].reason;
 	input = cj_get(tool(t, "a.post"), "input_schema");
 	if (cj_get(input, "$defs") != NULL)
-		return arena_printf(t->a, "%s %s", cj_print(t->a,
-			cj_get(cj_get(input, "properties"), "body")),
+		return arena_printf(t->a, "%s %s",
+			cj_print(t->a,
+				cj_get(cj_get(input, "properties"), "body")),
 			cj_print(t->a, cj_get(input, "$defs")));
 	return cj_print(t->a, cj_get(cj_get(input, "properties"), "body"));
 }
@@ -301,7 +306,8 @@ test_schemas(void **state)
 			"\"x-a\":1,\"discriminator\":{},"
 			"\"additionalProperties\":false}",
 			"",
-			"{\"type\":\"object\",\"additionalProperties\":false}" },
+			"{\"type\":\"object\",\"additionalProperties\":"
+			"false}" },
 		{ "3.0.0",
 			"{\"type\":\"object\",\"additionalProperties\":"
 			"{\"type\":\"file\"}}",
@@ -314,7 +320,8 @@ test_schemas(void **state)
 		{ "3.0.0",
 			"{\"$ref\":\"#/components/schemas/A\","
 			"\"minLength\":1,\"description\":\"d\"}",
-			"\"A\":{\"type\":\"string\"}", "{\"type\":\"string\"}" },
+			"\"A\":{\"type\":\"string\"}",
+			"{\"type\":\"string\"}" },
 		{ "3.1.0",
 			"{\"$ref\":\"#/components/schemas/A\","
 			"\"description\":\"d\"}",
@@ -323,7 +330,8 @@ test_schemas(void **state)
 		{ "3.1.0",
 			"{\"$ref\":\"#/components/schemas/A\",\"minLength\":1}",
 			"\"A\":{\"type\":\"string\"}",
-			"{\"allOf\":[{\"type\":\"string\"},{\"minLength\":1}]}" },
+			"{\"allOf\":[{\"type\":\"string\"},{\"minLength\":1}]"
+			"}" },
 		/* cycles */
 		{ "3.0.0", "{\"$ref\":\"#/components/schemas/T\"}",
 			"\"T\":{\"type\":\"object\",\"properties\":{\"kids\":"
@@ -336,10 +344,12 @@ test_schemas(void **state)
 			"{\"type\":\"array\",\"items\":"
 			"{\"$ref\":\"#/$defs/T\"}}}}}" },
 		{ "3.0.0", "{\"$ref\":\"#/components/schemas/A\"}",
-			"\"A\":{\"items\":{\"$ref\":\"#/components/schemas/B\"}},"
+			"\"A\":{\"items\":{\"$ref\":\"#/components/schemas/"
+			"B\"}},"
 			"\"B\":{\"not\":{\"$ref\":\"#/components/schemas/A\"}}",
 			"{\"items\":{\"not\":{\"$ref\":\"#/$defs/A\"}}} "
-			"{\"A\":{\"items\":{\"not\":{\"$ref\":\"#/$defs/A\"}}}}" },
+			"{\"A\":{\"items\":{\"not\":{\"$ref\":\"#/$defs/"
+			"A\"}}}}" },
 		{ "3.1.0", "true", "", "{}" },
 		{ "3.1.0", "false", "", "{\"not\":{}}" },
 		{ "3.0.0", "{\"$ref\":\"#/components/schemas/None\"}", "",
@@ -370,32 +380,35 @@ test_schemas_that_grow(void **state)
 
 	buf_init(&b, t->a);
 	for (i = 0; i < 40; i++)
-		buf_printf(&b, "%s\"L%d\":{\"properties\":{"
+		buf_printf(&b,
+			"%s\"L%d\":{\"properties\":{"
 			"\"a\":{\"$ref\":\"#/components/schemas/L%d\"},"
 			"\"b\":{\"$ref\":\"#/components/schemas/L%d\"}}}",
 			i > 0 ? "," : "", i, i + 1, i + 1);
 	buf_puts(&b, ",\"L40\":{\"type\":\"string\"}");
-	(void)body_of(t, "3.0.0", "{\"$ref\":\"#/components/schemas/L0\"}",
-		b.data);
+	(void)body_of(
+		t, "3.0.0", "{\"$ref\":\"#/components/schemas/L0\"}", b.data);
 	input = cj_get(tool(t, "a.post"), "input_schema");
-	assert_string_equal(cj_print(t->a, cj_get(cj_get(input, "properties"),
-		"body")), "{\"$ref\":\"#/$defs/L0\"}");
+	assert_string_equal(
+		cj_print(t->a, cj_get(cj_get(input, "properties"), "body")),
+		"{\"$ref\":\"#/$defs/L0\"}");
 	assert_non_null(cj_get(cj_get(input, "$defs"), "L40"));
 	assert_in_range(t->out.tools_len, 1000, 20000);
 
 	/* wide: the rest is left out, and that is told */
 	buf_clear(&b);
 	for (i = 0; i < 300; i++)
-		buf_printf(&b, "\"W%d\":{\"description\":\"%0500d\","
+		buf_printf(&b,
+			"\"W%d\":{\"description\":\"%0500d\","
 			"\"items\":{\"$ref\":\"#/components/schemas/W%d\"}},",
 			i, 0, i + 1);
 	buf_puts(&b, "\"W300\":{\"type\":\"string\"}");
-	(void)body_of(t, "3.0.0", "{\"$ref\":\"#/components/schemas/W0\"}",
-		b.data);
+	(void)body_of(
+		t, "3.0.0", "{\"$ref\":\"#/components/schemas/W0\"}", b.data);
 	assert_int_equal(t->out.n_tools, 1);
 	assert_in_range(t->out.tools_len, 60000, 90000);
-	assert_string_equal(t->out.noted[0].reason,
-		"its input schema is abridged");
+	assert_string_equal(
+		t->out.noted[0].reason, "its input schema is abridged");
 
 	/* one that cannot be made shorter */
 	buf_clear(&b);
@@ -404,8 +417,8 @@ test_schemas_that_grow(void **state)
 		buf_printf(&b, "%s\"p%d\":{\"title\":\"%0300d\"}",
 			i > 0 ? "," : "", i, 0);
 	buf_puts(&b, "}}");
-	assert_string_equal(body_of(t, "3.0.0", b.data, ""),
-		"the schema is too large");
+	assert_string_equal(
+		body_of(t, "3.0.0", b.data, ""), "the schema is too large");
 	/* deep */
 	buf_clear(&b);
 	for (i = 0; i < 90; i++)
@@ -413,8 +426,8 @@ test_schemas_that_grow(void **state)
 	buf_puts(&b, "{}");
 	for (i = 0; i < 90; i++)
 		buf_putc(&b, '}');
-	assert_string_equal(body_of(t, "3.0.0", b.data, ""),
-		"the schema is too deep");
+	assert_string_equal(
+		body_of(t, "3.0.0", b.data, ""), "the schema is too deep");
 }
 
 static void
@@ -423,27 +436,31 @@ test_forms(void **state)
 	struct fixture *t = *state;
 	const struct cJSON *props;
 
-	import(t, PATHS(
-		"\"/up\":{\"post\":{\"requestBody\":{\"content\":{"
-		"\"multipart/form-data\":{\"schema\":{\"type\":\"object\","
-		"\"properties\":{\"f\":{\"type\":\"string\","
-		"\"format\":\"binary\"},\"n\":{\"type\":\"string\"}}}}}}}},"
-		"\"/form\":{\"post\":{\"requestBody\":{\"content\":{"
-		"\"application/x-www-form-urlencoded\":{\"encoding\":"
-		"{\"a\":{\"style\":\"deepObject\",\"explode\":true}},"
-		"\"schema\":{\"type\":\"object\"}}}}}}"));
-	props = cj_get(cj_get(cj_get(cj_get(tool(t, "up.post"),
-		"input_schema"), "properties"), "body"), "properties");
+	import(t, PATHS("\"/up\":{\"post\":{\"requestBody\":{\"content\":{"
+			"\"multipart/"
+			"form-data\":{\"schema\":{\"type\":\"object\","
+			"\"properties\":{\"f\":{\"type\":\"string\","
+			"\"format\":\"binary\"},\"n\":{\"type\":\"string\"}}}}}"
+			"}}},"
+			"\"/form\":{\"post\":{\"requestBody\":{\"content\":{"
+			"\"application/x-www-form-urlencoded\":{\"encoding\":"
+			"{\"a\":{\"style\":\"deepObject\",\"explode\":true}},"
+			"\"schema\":{\"type\":\"object\"}}}}}}"));
+	props = cj_get(cj_get(cj_get(cj_get(tool(t, "up.post"), "input_schema"),
+				      "properties"),
+			       "body"),
+		"properties");
 	assert_string_equal(cj_print(t->a, cj_get(props, "f")),
 		"{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\","
 		"\"properties\":{\"base64\":{\"type\":\"string\"},"
 		"\"filename\":{\"type\":\"string\"},"
 		"\"mimeType\":{\"type\":\"string\"}},"
 		"\"required\":[\"base64\"]}],\"description\":\"A file\"}");
-	assert_string_equal(cj_print(t->a, cj_get(props, "n")),
-		"{\"type\":\"string\"}");
+	assert_string_equal(
+		cj_print(t->a, cj_get(props, "n")), "{\"type\":\"string\"}");
 	assert_string_equal(cj_print(t->a, cj_get(cj_get(tool(t, "form.post"),
-		"definition"), "body")),
+							  "definition"),
+						   "body")),
 		"{\"content_type\":\"application/x-www-form-urlencoded\","
 		"\"deep\":true}");
 }
@@ -529,12 +546,18 @@ test_servers(void **state)
 	size_t i;
 
 	for (i = 0; i < NELEM(cases); i++) {
-		assert_int_equal(import_at(t, arena_printf(t->a,
-			"{\"openapi\":\"3.1.0\",\"paths\":{},\"servers\":%s}",
-			cases[i].servers), cases[i].url), 0);
-		if (cases[i].want == NULL ? t->out.base_url != NULL :
-			(t->out.base_url == NULL || strcmp(t->out.base_url,
-				cases[i].want) != 0))
+		assert_int_equal(import_at(t,
+					 arena_printf(t->a,
+						 "{\"openapi\":\"3.1.0\","
+						 "\"paths\":{},\"servers\":%s}",
+						 cases[i].servers),
+					 cases[i].url),
+			0);
+		if (cases[i].want == NULL
+				? t->out.base_url != NULL
+				: (t->out.base_url == NULL ||
+					  strcmp(t->out.base_url,
+						  cases[i].want) != 0))
 			fail_msg("case %zu: %s", i, t->out.base_url);
 	}
 }

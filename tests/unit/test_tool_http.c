@@ -27,7 +27,7 @@ struct fixture {
 	struct outbound_env env;
 	struct call_answer answer;
 	const char *config; /* members after base_url */
-	int port; /* 0: the server's */
+	int port;	    /* 0: the server's */
 };
 
 static char *
@@ -126,8 +126,7 @@ test_parameters(void **state)
 			"{\"id\":[1,\"b,c\"]}", "/1,b%2Cc" },
 		{ "/{id}", "{\"name\":\"id\",\"in\":\"path\"}",
 			"{\"id\":{\"k\":1,\"l\":2}}", "/k,1,l,2" },
-		{ "/{id}",
-			"{\"name\":\"id\",\"in\":\"path\",\"explode\":true}",
+		{ "/{id}", "{\"name\":\"id\",\"in\":\"path\",\"explode\":true}",
 			"{\"id\":{\"k\":1,\"l\":2}}", "/k=1,l=2" },
 		{ "/{id}",
 			"{\"name\":\"id\",\"in\":\"path\",\"style\":\"label\","
@@ -150,8 +149,8 @@ test_parameters(void **state)
 		/* queries */
 		{ "/q", "{\"name\":\"a b\",\"in\":\"query\"}",
 			"{\"a b\":\"c&d=e+f\"}", "/q?a%20b=c%26d%3De%2Bf" },
-		{ "/q?v=1", "{\"name\":\"a\",\"in\":\"query\"}",
-			"{\"a\":true}", "/q?v=1&a=true" },
+		{ "/q?v=1", "{\"name\":\"a\",\"in\":\"query\"}", "{\"a\":true}",
+			"/q?v=1&a=true" },
 		{ "/q", "{\"name\":\"a\",\"in\":\"query\"}", "{\"a\":null}",
 			"/q" },
 		{ "/q", "{\"name\":\"a\",\"in\":\"query\"}",
@@ -180,9 +179,9 @@ test_parameters(void **state)
 		{ "/q",
 			"{\"name\":\"a\",\"in\":\"query\","
 			"\"content\":\"application/json\"}",
-			"{\"a\":{\"k\":\"v\"}}", "/q?a=%7B%22k%22%3A%22v%22%7D" },
-		{ "/q",
-			"{\"name\":\"a\",\"in\":\"query\",\"reserved\":true}",
+			"{\"a\":{\"k\":\"v\"}}",
+			"/q?a=%7B%22k%22%3A%22v%22%7D" },
+		{ "/q", "{\"name\":\"a\",\"in\":\"query\",\"reserved\":true}",
 			"{\"a\":\"x:/y&z\"}", "/q?a=x:/y%26z" },
 		{ "/q", "{\"name\":\"a\",\"in\":\"query\"}", "{\"a\":[]}",
 			"/q" },
@@ -198,9 +197,10 @@ test_parameters(void **state)
 			cases[i].path, cases[i].params);
 		call(t, definition, cases[i].args);
 		if (sscanf(stubhttp_request(t->http), "GET %199s HTTP/1.1",
-			    path) != 1 || strcmp(path, cases[i].want) != 0)
-			fail_msg("case %zu: %s, not %s", i, path,
-				cases[i].want);
+			    path) != 1 ||
+			strcmp(path, cases[i].want) != 0)
+			fail_msg(
+				"case %zu: %s, not %s", i, path, cases[i].want);
 	}
 }
 
@@ -221,7 +221,8 @@ test_headers(void **state)
 	t->config = ",\"headers\":{\"x-own\":\"ours\"}";
 	stubhttp_set(t->http, "/h", 200, "{}");
 	assert_int_equal(call(t, definition,
-		"{\"X-Num\":5,\"X-List\":[\"a\",2],\"own\":\"theirs\"}"),
+				 "{\"X-Num\":5,\"X-List\":[\"a\",2],\"own\":"
+				 "\"theirs\"}"),
 		CALL_OK);
 	head = stubhttp_request(t->http);
 	assert_non_null(strstr(head, "\r\nX-Num: 5\r\n"));
@@ -229,14 +230,19 @@ test_headers(void **state)
 	assert_non_null(strstr(head, "\r\nAccept: text/csv\r\n"));
 	assert_non_null(strstr(head, "\r\nx-own: ours\r\n"));
 	assert_null(strstr(head, "theirs"));
-	assert_int_equal(call(t, definition,
-		"{\"X-Num\":\"a\\r\\nX-Evil: 1\"}"), CALL_FAILED);
+	assert_int_equal(
+		call(t, definition, "{\"X-Num\":\"a\\r\\nX-Evil: 1\"}"),
+		CALL_FAILED);
 	assert_true(says(t, "\"code\":\"invalid_arguments\""));
 	for (i = 0; i < NELEM(bad); i++) {
-		assert_int_equal(call(t, arena_printf(t->a,
-			"{\"method\":\"GET\",\"path\":\"/h\",\"params\":["
-			"{\"name\":\"%s\",\"in\":\"header\"}]}", bad[i]),
-			arena_printf(t->a, "{\"%s\":\"x\"}", bad[i])),
+		assert_int_equal(
+			call(t,
+				arena_printf(t->a,
+					"{\"method\":\"GET\",\"path\":\"/"
+					"h\",\"params\":["
+					"{\"name\":\"%s\",\"in\":\"header\"}]}",
+					bad[i]),
+				arena_printf(t->a, "{\"%s\":\"x\"}", bad[i])),
 			CALL_FAILED);
 	}
 }
@@ -315,8 +321,8 @@ test_bodies(void **state)
 			"{\"n\": 12345678901234567890,\"s\":\"\\u00e4\"}" },
 		{ "application/merge-patch+json", "", "{\"input\":[1]}",
 			"application/merge-patch+json", "[1]" },
-		{ "application/json", "", "{\"body\":null}",
-			"application/json", "null" },
+		{ "application/json", "", "{\"body\":null}", "application/json",
+			"null" },
 		{ "application/x-www-form-urlencoded", "",
 			"{\"body\":{\"a b\":\"c&d e\",\"n\":1,\"l\":[1,2],"
 			"\"o\":{\"k\":1}}}",
@@ -334,8 +340,8 @@ test_bodies(void **state)
 			"application/octet-stream", "hello" },
 		{ "application/json",
 			",\"content_types\":[\"text/x\",\"text/y\"]",
-			"{\"body\":\"z\",\"contentType\":\"text/y\"}",
-			"text/y", "z" },
+			"{\"body\":\"z\",\"contentType\":\"text/y\"}", "text/y",
+			"z" },
 	};
 	struct fixture *t = *state;
 	const char *head, *body;
@@ -343,21 +349,29 @@ test_bodies(void **state)
 
 	stubhttp_set(t->http, "/b", 200, "{}");
 	for (i = 0; i < NELEM(cases); i++) {
-		assert_int_equal(call(t, arena_printf(t->a,
-			"{\"method\":\"POST\",\"path\":\"/b\",\"body\":"
-			"{\"content_type\":\"%s\"%s}}",
-			cases[i].type, cases[i].more), cases[i].args), CALL_OK);
+		assert_int_equal(call(t,
+					 arena_printf(t->a,
+						 "{\"method\":\"POST\","
+						 "\"path\":\"/b\",\"body\":"
+						 "{\"content_type\":\"%s\"%s}}",
+						 cases[i].type, cases[i].more),
+					 cases[i].args),
+			CALL_OK);
 		head = stubhttp_request(t->http);
 		body = strstr(head, "\r\n\r\n") + 4;
 		if (strcmp(body, cases[i].want) != 0)
 			fail_msg("case %zu: %s", i, body);
-		assert_non_null(strstr(head, arena_printf(t->a,
-			"\r\nContent-Type: %s\r\n", cases[i].want_type)));
+		assert_non_null(strstr(
+			head, arena_printf(t->a, "\r\nContent-Type: %s\r\n",
+				      cases[i].want_type)));
 	}
 	/* without a body where it may be absent */
-	assert_int_equal(call(t,
-		"{\"method\":\"POST\",\"path\":\"/b\",\"body\":"
-		"{\"content_type\":\"application/json\"}}", "{}"), CALL_OK);
+	assert_int_equal(
+		call(t,
+			"{\"method\":\"POST\",\"path\":\"/b\",\"body\":"
+			"{\"content_type\":\"application/json\"}}",
+			"{}"),
+		CALL_OK);
 	assert_null(strstr(stubhttp_request(t->http), "Content-Type"));
 }
 
@@ -369,12 +383,15 @@ test_multipart(void **state)
 	const char *head, *type, *want;
 
 	stubhttp_set(t->http, "/m", 200, "{}");
-	assert_int_equal(call(t,
-		"{\"method\":\"POST\",\"path\":\"/m\",\"body\":"
-		"{\"content_type\":\"multipart/form-data\"}}",
-		"{\"body\":{\"a\\\"\\r\\nb\":\"x\",\"n\":[1,{\"k\":2}],"
-		"\"f\":{\"base64\":\"aGk=\",\"filename\":\"a\\\"b.txt\","
-		"\"mimeType\":\"text/plain\"}}}"), CALL_OK);
+	assert_int_equal(
+		call(t,
+			"{\"method\":\"POST\",\"path\":\"/m\",\"body\":"
+			"{\"content_type\":\"multipart/form-data\"}}",
+			"{\"body\":{\"a\\\"\\r\\nb\":\"x\",\"n\":[1,{\"k\":2}],"
+			"\"f\":{\"base64\":\"aGk=\",\"filename\":\"a\\\"b."
+			"txt\","
+			"\"mimeType\":\"text/plain\"}}}"),
+		CALL_OK);
 	head = stubhttp_request(t->http);
 	type = strstr(head, "boundary=");
 	assert_non_null(type);
@@ -391,15 +408,19 @@ test_multipart(void **state)
 		"hi\r\n--%s--\r\n",
 		boundary, boundary, boundary, boundary, boundary);
 	assert_string_equal(strstr(head, "\r\n\r\n"), want);
-	assert_int_equal(call(t,
-		"{\"method\":\"POST\",\"path\":\"/m\",\"body\":"
-		"{\"content_type\":\"multipart/form-data\"}}",
-		"{\"body\":{\"f\":{\"base64\":\"a\"}}}"), CALL_FAILED);
-	assert_int_equal(call(t,
-		"{\"method\":\"POST\",\"path\":\"/m\",\"body\":"
-		"{\"content_type\":\"multipart/form-data\"}}",
-		"{\"body\":{\"f\":{\"base64\":\"\","
-		"\"mimeType\":\"a/b\\r\\nX: y\"}}}"), CALL_FAILED);
+	assert_int_equal(
+		call(t,
+			"{\"method\":\"POST\",\"path\":\"/m\",\"body\":"
+			"{\"content_type\":\"multipart/form-data\"}}",
+			"{\"body\":{\"f\":{\"base64\":\"a\"}}}"),
+		CALL_FAILED);
+	assert_int_equal(
+		call(t,
+			"{\"method\":\"POST\",\"path\":\"/m\",\"body\":"
+			"{\"content_type\":\"multipart/form-data\"}}",
+			"{\"body\":{\"f\":{\"base64\":\"\","
+			"\"mimeType\":\"a/b\\r\\nX: y\"}}}"),
+		CALL_FAILED);
 }
 
 static void
@@ -409,8 +430,10 @@ answer_with(struct fixture *t, const char *status, const char *type,
 	struct buf b;
 
 	buf_init(&b, t->a);
-	buf_printf(&b, "HTTP/1.1 %s\r\nConnection: close\r\n"
-		       "Content-Length: %zu\r\n", status, len);
+	buf_printf(&b,
+		"HTTP/1.1 %s\r\nConnection: close\r\n"
+		"Content-Length: %zu\r\n",
+		status, len);
 	if (type != NULL)
 		buf_printf(&b, "Content-Type: %s\r\n", type);
 	buf_puts(&b, "\r\n");
@@ -418,7 +441,7 @@ answer_with(struct fixture *t, const char *status, const char *type,
 	stubhttp_set_bytes(t->http, "/r", b.data, b.len);
 }
 
-#define GET "{\"method\":\"GET\",\"path\":\"/r\"}"
+#define GET  "{\"method\":\"GET\",\"path\":\"/r\"}"
 #define POST "{\"method\":\"POST\",\"path\":\"/r\"}"
 
 static void
@@ -441,8 +464,7 @@ test_data(void **state)
 		{ NULL, "hello", "\"hello\"" },
 		{ "text/html", "{}", "\"{}\"" },
 		{ "text/html", "<p>\xc3\xa4", "\"<p>\xc3\xa4\"" },
-		{ "text/plain; charset=ISO-8859-1", "\xe4",
-			"\"\xc3\xa4\"" },
+		{ "text/plain; charset=ISO-8859-1", "\xe4", "\"\xc3\xa4\"" },
 		{ "text/plain", "\xe4", "\"\xef\xbf\xbd\"" },
 		{ "application/x-custom", "text after all",
 			"\"text after all\"" },
@@ -522,15 +544,16 @@ test_errors(void **state)
 			cases[i].body, strlen(cases[i].body));
 		assert_int_equal(call(t, GET, "{}"), CALL_FAILED);
 		if (!says(t, arena_printf(t->a,
-			    "{\"code\":\"%s\",\"message\":\"%s\","
-			    "\"retryable\":%s,\"status\":%.3s",
-			    cases[i].code, cases[i].message,
-			    cases[i].is_retryable ? "true" : "false",
-			    cases[i].status)))
+				     "{\"code\":\"%s\",\"message\":\"%s\","
+				     "\"retryable\":%s,\"status\":%.3s",
+				     cases[i].code, cases[i].message,
+				     cases[i].is_retryable ? "true" : "false",
+				     cases[i].status)))
 			fail_msg("case %zu: %s", i, t->answer.json);
 		if (cases[i].body[0] != '\0')
-			assert_true(says(t, arena_printf(t->a,
-				"\"details\":%s}", cases[i].body)));
+			assert_true(
+				says(t, arena_printf(t->a, "\"details\":%s}",
+						cases[i].body)));
 		else
 			assert_false(says(t, "details"));
 	}
@@ -605,8 +628,7 @@ test_secrets(void **state)
 	/* an upstream that repeats all that it got */
 	body = "{\"h\":\"Bearer t0ken-t0ken\",\"k\":\"sesame/\\\"open\\\"\","
 	       "\"t\":\"t0ken-t0ke\",\"tt\":\"t0ken-t0ken-t0ken\"}";
-	stubhttp_set(t->http,
-		"/r?key=sesame%2F%22open%22&v=2", 200, body);
+	stubhttp_set(t->http, "/r?key=sesame%2F%22open%22&v=2", 200, body);
 	assert_int_equal(call(t, GET, "{}"), CALL_OK);
 	head = stubhttp_request(t->http);
 	assert_non_null(
@@ -642,8 +664,8 @@ test_secrets(void **state)
 static void
 test_config(void **state)
 {
-	static const char *const bad[] = { "no", "[]", "{}",
-		"{\"base_url\":1}", "{\"base_url\":\"ftp://x/\"}",
+	static const char *const bad[] = { "no", "[]", "{}", "{\"base_url\":1}",
+		"{\"base_url\":\"ftp://x/\"}",
 		"{\"base_url\":\"http://u:p@x/\"}",
 		"{\"base_url\":\"http://x/#f\"}",
 		"{\"base_url\":\"http://x/\",\"headers\":[]}",
@@ -670,7 +692,8 @@ test_config(void **state)
 			fail_msg("accepted: %s", bad[i]);
 	assert_null(outbound_configure(t->a,
 		"{\"url\":\"https://x/mcp\",\"headers\":{\"A\":\"b\"},"
-		"\"era\":\"legacy\",\"redirects\":0}", &o));
+		"\"era\":\"legacy\",\"redirects\":0}",
+		&o));
 	assert_string_equal(o.url, "https://x/mcp");
 	assert_int_equal(o.redirects, 0);
 }
@@ -712,8 +735,9 @@ test_cancel(void **state)
 	stubhttp_set(t->http, "/r", 200, "{}");
 	stubhttp_set_delay(t->http, "/r", 300);
 	tool = tool_http_start(&t->env, t->a,
-		arena_printf(t->a, "{\"base_url\":\"http://127.0.0.1:%d\","
-				   "\"allow\":[\"127.0.0.1\"]}",
+		arena_printf(t->a,
+			"{\"base_url\":\"http://127.0.0.1:%d\","
+			"\"allow\":[\"127.0.0.1\"]}",
 			stubhttp_port(t->http)),
 		GET, "{}", 2, &answer);
 	assert_non_null(tool);

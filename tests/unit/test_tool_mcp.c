@@ -84,8 +84,9 @@ serve_one(struct script *s, int fd)
 	if (id == NULL || strstr(at, "\"method\":") == NULL) {
 		memcpy(s->aside[s->asides], in, len + 1);
 		__atomic_add_fetch(&s->asides, 1, __ATOMIC_SEQ_CST);
-		(void)!write(fd, "HTTP/1.1 202 Accepted\r\n"
-				 "Content-Length: 0\r\nConnection: close\r\n\r\n",
+		(void)!write(fd,
+			"HTTP/1.1 202 Accepted\r\n"
+			"Content-Length: 0\r\nConnection: close\r\n\r\n",
 			64);
 		return;
 	}
@@ -195,18 +196,20 @@ then(struct fixture *t, const char *status, const char *headers,
 	const char *body)
 {
 	snprintf(t->script->answer[t->script->n++], TEXT_MAX,
-		"HTTP/1.1 %s\r\nConnection: close\r\n%s\r\n%s", status,
-		headers, body);
+		"HTTP/1.1 %s\r\nConnection: close\r\n%s\r\n%s", status, headers,
+		body);
 }
 
 #define JSON "Content-Type: application/json\r\n"
-#define SSE "Content-Type: text/event-stream\r\n"
-#define INIT "{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{" \
-	"\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}," \
+#define SSE  "Content-Type: text/event-stream\r\n"
+#define INIT                                                                   \
+	"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{"                         \
+	"\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"              \
 	"\"serverInfo\":{\"name\":\"up\",\"version\":\"1\"}}}"
 #define RESULT(r) "{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":" r "}"
-#define OK RESULT("{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}")
-#define ERROR(code, text) "{\"jsonrpc\":\"2.0\",\"id\":$ID,\"error\":{" \
+#define OK	  RESULT("{\"content\":[{\"type\":\"text\",\"text\":\"done\"}]}")
+#define ERROR(code, text)                                                      \
+	"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"error\":{"                          \
 	"\"code\":" #code ",\"message\":\"" text "\"}}"
 
 static void
@@ -263,7 +266,8 @@ call_with(struct fixture *t, const char *definition, const char *args,
 	struct tool_mcp_call call = {
 		.config = arena_printf(t->a,
 			"{\"url\":\"http://127.0.0.1:%d/mcp\","
-			"\"allow\":[\"127.0.0.0/8\"]%s}", t->port, t->more),
+			"\"allow\":[\"127.0.0.0/8\"]%s}",
+			t->port, t->more),
 		.definition = definition,
 		.annotations = t->annotations,
 		.args = args,
@@ -330,17 +334,18 @@ test_session(void **state)
 	assert_string_equal(t->answer.json, "\"done\"");
 	assert_true(asked(t, 0, "\"method\":\"initialize\""));
 	assert_true(asked(t, 0, "\"protocolVersion\":\"2025-11-25\""));
-	assert_true(asked(t, 0,
-		"\r\nAccept: application/json, text/event-stream\r\n"));
+	assert_true(asked(
+		t, 0, "\r\nAccept: application/json, text/event-stream\r\n"));
 	assert_false(asked(t, 0, "MCP-Protocol-Version"));
 	assert_true(asked(t, 1, "\r\nMcp-Session-Id: s-1\r\n"));
 	assert_true(asked(t, 1, "\r\nMCP-Protocol-Version: 2025-06-18\r\n"));
-	assert_true(asked(t, 1, "\"params\":{\"name\":\"Do It\","
-				"\"arguments\":{\"n\":1.50}}}"));
+	assert_true(asked(t, 1,
+		"\"params\":{\"name\":\"Do It\","
+		"\"arguments\":{\"n\":1.50}}}"));
 	/* before the call */
 	assert_int_equal(t->script->asides, 1);
-	assert_non_null(strstr(
-		t->script->aside[0], "\"notifications/initialized\""));
+	assert_non_null(
+		strstr(t->script->aside[0], "\"notifications/initialized\""));
 	assert_non_null(strstr(t->script->aside[0], "Mcp-Session-Id: s-1"));
 	assert_int_equal(t->saves, 1);
 
@@ -365,16 +370,16 @@ test_session(void **state)
 	reset(t);
 	then_session(t, "once");
 	then(t, "200 OK", JSON, OK);
-	assert_int_equal(call_with(t, "{\"name\":\"x\"}", "{}", false),
-		CALL_OK);
+	assert_int_equal(
+		call_with(t, "{\"name\":\"x\"}", "{}", false), CALL_OK);
 	assert_true(aside(t, "DELETE /mcp"));
 
 	/* a server without sessions */
 	reset(t);
 	then(t, "200 OK", JSON, INIT);
 	then(t, "200 OK", JSON, OK);
-	assert_int_equal(call_with(t, "{\"name\":\"x\"}", "{}", false),
-		CALL_OK);
+	assert_int_equal(
+		call_with(t, "{\"name\":\"x\"}", "{}", false), CALL_OK);
 	assert_false(asked(t, 1, "Mcp-Session-Id"));
 }
 
@@ -390,14 +395,16 @@ test_modern(void **state)
 	struct fixture *t = *state;
 
 	t->more = ",\"era\":\"modern\"";
-	then(t, "200 OK", JSON, RESULT("{\"resultType\":\"complete\","
-		"\"structuredContent\":{\"big\":12345678901234567890},"
-		"\"content\":[]}"));
-	assert_int_equal(call_with(t, definition,
-		"{\"a\":{\"region\":\" x\"},\"n\":5,\"null\":null}", true),
+	then(t, "200 OK", JSON,
+		RESULT("{\"resultType\":\"complete\","
+		       "\"structuredContent\":{\"big\":12345678901234567890},"
+		       "\"content\":[]}"));
+	assert_int_equal(
+		call_with(t, definition,
+			"{\"a\":{\"region\":\" x\"},\"n\":5,\"null\":null}",
+			true),
 		CALL_OK);
-	assert_string_equal(
-		t->answer.json, "{\"big\":12345678901234567890}");
+	assert_string_equal(t->answer.json, "{\"big\":12345678901234567890}");
 	assert_int_equal(t->script->served, 1);
 	assert_true(asked(t, 0, "\r\nMCP-Protocol-Version: 2026-07-28\r\n"));
 	assert_true(asked(t, 0, "\r\nMcp-Method: tools/call\r\n"));
@@ -406,10 +413,12 @@ test_modern(void **state)
 	assert_true(asked(t, 0, "\r\nMcp-Param-N: 5\r\n"));
 	assert_false(asked(t, 0, "Mcp-Param-Gone"));
 	assert_false(asked(t, 0, "Mcp-Param-Null"));
-	assert_true(asked(t, 0, "\"io.modelcontextprotocol/protocolVersion\":"
-				"\"2026-07-28\""));
-	assert_true(asked(t, 0, "\"io.modelcontextprotocol/"
-				"clientCapabilities\":{}"));
+	assert_true(asked(t, 0,
+		"\"io.modelcontextprotocol/protocolVersion\":"
+		"\"2026-07-28\""));
+	assert_true(asked(t, 0,
+		"\"io.modelcontextprotocol/"
+		"clientCapabilities\":{}"));
 	assert_false(asked(t, 0, "Mcp-Session-Id"));
 
 	then(t, "200 OK", JSON, RESULT("{\"resultType\":\"input_required\"}"));
@@ -439,7 +448,8 @@ test_forms_of_answers(void **state)
 		{ "Content-Type: text/html\r\n", "\n " OK },
 		{ SSE, ": ping\n\nretry: 5\nid: 0\ndata:\n\ndata:" OK "\n\n" },
 		{ SSE, "data: " OK "\r\n\r\n" },
-		{ SSE, "\xef\xbb\xbf" "data: " OK "\r\r" },
+		{ SSE, "\xef\xbb\xbf"
+		       "data: " OK "\r\r" },
 		{ SSE, "data: " OK }, /* cut before the empty line */
 		{ SSE, "event: other\ndata: {}\n\ndata: not json\n\n"
 		       "data: {\"jsonrpc\":\"2.0\",\"method\":"
@@ -496,23 +506,26 @@ test_results(void **state)
 	for (i = 0; i < NELEM(cases); i++) {
 		reset(t);
 		t->more = ",\"era\":\"modern\"";
-		then(t, "200 OK", JSON, arena_printf(t->a,
-			"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":%s}",
-			cases[i].result));
+		then(t, "200 OK", JSON,
+			arena_printf(t->a,
+				"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":%"
+				"s}",
+				cases[i].result));
 		if (call(t) != CALL_OK ||
 			strcmp(t->answer.json, cases[i].want) != 0)
 			fail_msg("case %zu: %s", i, t->answer.json);
 		if (cases[i].content == NULL)
 			assert_null(t->answer.content);
 		else
-			assert_memory_equal(t->answer.content,
-				cases[i].content, t->answer.content_len);
+			assert_memory_equal(t->answer.content, cases[i].content,
+				t->answer.content_len);
 	}
 	reset(t);
 	t->more = ",\"era\":\"modern\"";
-	then(t, "200 OK", JSON, RESULT("{\"isError\":true,\"content\":["
-		"{\"type\":\"text\",\"text\":\"no such file\"}],"
-		"\"structuredContent\":{\"path\":\"/x\"}}"));
+	then(t, "200 OK", JSON,
+		RESULT("{\"isError\":true,\"content\":["
+		       "{\"type\":\"text\",\"text\":\"no such file\"}],"
+		       "\"structuredContent\":{\"path\":\"/x\"}}"));
 	assert_int_equal(call(t), CALL_FAILED);
 	assert_string_equal(t->answer.json,
 		"{\"code\":\"tool_error\",\"message\":\"no such file\","
@@ -538,10 +551,13 @@ test_lost_session(void **state)
 		{ "404 Not Found", ERROR(-32001, "Session not found"), true },
 		{ "404 Not Found", "", true },
 		{ "404 Not Found", "<html>", true },
-		{ "400 Bad Request", ERROR(-32000,
-			"Bad Request: No valid session ID provided"), true },
-		{ "400 Bad Request", ERROR(-32000,
-			"Bad Request: Server not initialized"), true },
+		{ "400 Bad Request",
+			ERROR(-32000,
+				"Bad Request: No valid session ID provided"),
+			true },
+		{ "400 Bad Request",
+			ERROR(-32000, "Bad Request: Server not initialized"),
+			true },
 		{ "401 Unauthorized", "", true },
 		{ "200 OK", ERROR(-32600, "Session terminated"), false },
 		{ "200 OK", ERROR(-32603, "Server not initialized"), false },
@@ -604,8 +620,7 @@ test_lost_session(void **state)
 	assert_true(says(t, "\"code\":\"unauthorized\""));
 	/* of another kind altogether */
 	reset(t);
-	then(t, "200 OK", JSON,
-		RESULT("{\"protocolVersion\":\"1999-01-01\"}"));
+	then(t, "200 OK", JSON, RESULT("{\"protocolVersion\":\"1999-01-01\"}"));
 	assert_int_equal(call(t), CALL_FAILED);
 	assert_true(says(t, "\"code\":\"upstream_changed\""));
 }
@@ -674,16 +689,19 @@ test_cancel(void **state)
 {
 	struct tool_mcp_store store = { find, save, drop, *state };
 	struct fixture *t = *state;
-	struct tool_mcp_call c = { .definition = "{\"name\":\"x\"}",
-		.args = "{}", .args_len = 2 };
+	struct tool_mcp_call c = {
+		.definition = "{\"name\":\"x\"}", .args = "{}", .args_len = 2
+	};
 	struct tool_mcp *tool;
 	struct err e;
 	int i;
 
 	with_session(t);
 	snprintf(t->script->answer[t->script->n++], TEXT_MAX, "HANG");
-	c.config = arena_printf(t->a, "{\"url\":\"http://127.0.0.1:%d/mcp\","
-		"\"allow\":[\"127.0.0.1\"]}", t->port);
+	c.config = arena_printf(t->a,
+		"{\"url\":\"http://127.0.0.1:%d/mcp\","
+		"\"allow\":[\"127.0.0.1\"]}",
+		t->port);
 	tool = tool_mcp_start(&t->env, &store, t->a, &c, &t->answer);
 	assert_non_null(tool);
 	for (i = 0; i < 100 && t->script->served == 0; i++)
@@ -709,8 +727,10 @@ test_secrets(void **state)
 	t->env.secret = secret;
 	t->more = ",\"era\":\"modern\",\"headers\":{\"Authorization\":"
 		  "{\"secret\":\"T\",\"prefix\":\"Bearer \"}}";
-	then(t, "200 OK", SSE, "data: " RESULT("{\"content\":["
-		"{\"type\":\"text\",\"text\":\"got t0ken-t0ken\"}]}") "\n\n");
+	then(t, "200 OK", SSE,
+		"data: " RESULT("{\"content\":["
+				"{\"type\":\"text\",\"text\":\"got "
+				"t0ken-t0ken\"}]}") "\n\n");
 	assert_int_equal(call(t), CALL_OK);
 	assert_true(asked(t, 0, "\r\nAuthorization: Bearer t0ken-t0ken\r\n"));
 	assert_string_equal(t->answer.json, "\"got [secret]\"");
@@ -740,9 +760,12 @@ test_bad_rows(void **state)
 static int
 import(struct fixture *t, struct mcpimport *out, struct err *e)
 {
-	return mcpimport_run(&t->env, t->a, arena_printf(t->a,
-		"{\"url\":\"http://127.0.0.1:%d/mcp\","
-		"\"allow\":[\"127.0.0.0/8\"]}", t->port), out, e);
+	return mcpimport_run(&t->env, t->a,
+		arena_printf(t->a,
+			"{\"url\":\"http://127.0.0.1:%d/mcp\","
+			"\"allow\":[\"127.0.0.0/8\"]}",
+			t->port),
+		out, e);
 }
 
 static void
@@ -759,22 +782,28 @@ test_import_legacy(void **state)
 		reset(t);
 		then(t, probes[i], JSON, ERROR(-32000, "session required"));
 		then_session(t, "imp");
-		then(t, "200 OK", JSON, RESULT("{\"tools\":["
-			"{\"name\":\"Get-It\",\"title\":\"T\","
-			"\"description\":\"d\",\"inputSchema\":"
-			"{\"type\": \"object\",\"x\":1.0},"
-			"\"outputSchema\":{\"type\":\"object\"},"
-			"\"annotations\":{\"readOnlyHint\": true}},"
-			"{\"name\":\"get.it\",\"inputSchema\":{}}],"
-			"\"nextCursor\":\"c\\\"1\"}"));
-		then(t, "200 OK", SSE, "data: " RESULT("{\"tools\":["
-			"{\"name\":\"rm\",\"inputSchema\":{},"
-			"\"annotations\":{\"destructiveHint\":true,"
-			"\"title\":\"Remove\"}},"
-			"{\"name\":\"bad\"},{\"inputSchema\":{}},"
-			"{\"name\":\"t\",\"inputSchema\":{},\"execution\":"
-			"{\"taskSupport\":\"required\"}},"
-			"{\"name\":\"---\",\"inputSchema\":{}}]}") "\n\n");
+		then(t, "200 OK", JSON,
+			RESULT("{\"tools\":["
+			       "{\"name\":\"Get-It\",\"title\":\"T\","
+			       "\"description\":\"d\",\"inputSchema\":"
+			       "{\"type\": \"object\",\"x\":1.0},"
+			       "\"outputSchema\":{\"type\":\"object\"},"
+			       "\"annotations\":{\"readOnlyHint\": true}},"
+			       "{\"name\":\"get.it\",\"inputSchema\":{}}],"
+			       "\"nextCursor\":\"c\\\"1\"}"));
+		then(t, "200 OK", SSE,
+			"data: " RESULT("{\"tools\":["
+					"{\"name\":\"rm\",\"inputSchema\":{},"
+					"\"annotations\":{\"destructiveHint\":"
+					"true,"
+					"\"title\":\"Remove\"}},"
+					"{\"name\":\"bad\"},{\"inputSchema\":{}"
+					"},"
+					"{\"name\":\"t\",\"inputSchema\":{},"
+					"\"execution\":"
+					"{\"taskSupport\":\"required\"}},"
+					"{\"name\":\"---\",\"inputSchema\":{}}]"
+					"}") "\n\n");
 		if (import(t, &out, &e) != 0)
 			fail_msg("%s: %s", probes[i], e.detail);
 		assert_string_equal(out.era, "legacy");
@@ -812,16 +841,21 @@ test_import_modern(void **state)
 	struct mcpimport out;
 	struct err e;
 
-	then(t, "200 OK", JSON, RESULT("{\"resultType\":\"complete\","
-		"\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{},"
-		"\"_meta\":{\"io.modelcontextprotocol/serverInfo\":"
-		"{\"name\":\"new\",\"version\":\"2\"}}}"));
-	then(t, "200 OK", JSON, RESULT("{\"resultType\":\"complete\","
-		"\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":"
-		"\"object\",\"properties\":{\"r\":{\"type\":\"string\","
-		"\"x-mcp-header\":\"Region\"},\"o\":{\"properties\":{\"n\":"
-		"{\"type\":\"integer\",\"x-mcp-header\":\"N\"}}},"
-		"\"f\":{\"type\":\"number\",\"x-mcp-header\":\"F\"}}}}]}"));
+	then(t, "200 OK", JSON,
+		RESULT("{\"resultType\":\"complete\","
+		       "\"supportedVersions\":[\"2026-07-28\"],"
+		       "\"capabilities\":{},"
+		       "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":"
+		       "{\"name\":\"new\",\"version\":\"2\"}}}"));
+	then(t, "200 OK", JSON,
+		RESULT("{\"resultType\":\"complete\","
+		       "\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"type\":"
+		       "\"object\",\"properties\":{\"r\":{\"type\":\"string\","
+		       "\"x-mcp-header\":\"Region\"},\"o\":{\"properties\":{"
+		       "\"n\":"
+		       "{\"type\":\"integer\",\"x-mcp-header\":\"N\"}}},"
+		       "\"f\":{\"type\":\"number\",\"x-mcp-header\":\"F\"}}}}]"
+		       "}"));
 	if (import(t, &out, &e) != 0)
 		fail_msg("%s", e.detail);
 	assert_string_equal(out.era, "modern");
@@ -861,7 +895,8 @@ test_import_faults(void **state)
 	assert_non_null(strstr(e.detail, "again and again"));
 	/* an address that is not allowed */
 	assert_int_equal(mcpimport_run(&t->env, t->a,
-		"{\"url\":\"http://127.0.0.1:1/\"}", &out, &e), -1);
+				 "{\"url\":\"http://127.0.0.1:1/\"}", &out, &e),
+		-1);
 	assert_int_equal(e.kind, ERR_FORBIDDEN);
 }
 
@@ -880,7 +915,8 @@ static void
 test_eventstream(void **state)
 {
 	static const char text[] =
-		"\xef\xbb\xbf: c\r\ndata: a\r\ndata:b\r\n\r\nevent: x\ndata: n\n"
+		"\xef\xbb\xbf: c\r\ndata: a\r\ndata:b\r\n\r\nevent: x\ndata: "
+		"n\n"
 		"\nid: 1\rdata: c: d\r\rdata\ndata:  e\n\ndatum: f\n\n";
 	struct fixture *t = *state;
 	struct eventstream s;
