@@ -61,8 +61,8 @@ static const char EXECUTE_INPUT_SCHEMA[] =
 
 static const char EXECUTE_OUTPUT_SCHEMA[] =
 	"{\"type\":\"object\",\"properties\":{"
-	"\"status\":{\"type\":\"string\",\"description\":\"completed, error, or "
-	"waiting_for_interaction: then see interaction.\"},"
+	"\"status\":{\"type\":\"string\",\"description\":\"completed, error, "
+	"or waiting_for_interaction: then see interaction.\"},"
 	"\"result\":{\"description\":\"What the program returned; null when "
 	"nothing.\"},"
 	"\"logs\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"

@@ -26,7 +26,7 @@ struct tool_sql {
 	const char *params[1];
 };
 
-/* --- configuration ---------------------------------------------------------- */
+/* --- configuration --------------------------------------------------- */
 
 static bool
 is_service_name(const char *s)
@@ -83,7 +83,7 @@ tool_sql_configure(const struct tool_sql_env *env, struct arena *a,
 	return NULL;
 }
 
-/* --- the statement ----------------------------------------------------------- */
+/* --- the statement --------------------------------------------------- */
 
 static void
 put_identifier(struct buf *b, const char *s)
@@ -243,7 +243,7 @@ make_statement(struct arena *a, const struct cJSON *d,
 	return b.data;
 }
 
-/* --- a call -------------------------------------------------------------------- */
+/* --- a call ---------------------------------------------------------- */
 
 static void *
 fail(struct call_answer *answer, struct arena *a, const char *code,

@@ -120,3 +120,28 @@ def test_several_at_once(user):
                   "tools.shop.sleep({s: 0.4}))); return t.every(x => x.ok)")
     assert s["result"] is True
     assert max(c["ms"] for c in s["calls"]) < 800
+
+
+def test_behind_a_transaction_pooler(make_stack, front_kind):
+    """The settings of one call are not the next one's."""
+    s = make_stack(front_kind, {"fetch_timeout_ms": 1000,
+                                "database_pooler": "transaction"})
+    role = "pooled_" + s.name
+    s.sql.run("CREATE ROLE %s NOLOGIN; GRANT %s TO e2e_responder; "
+              "CREATE SCHEMA p; GRANT USAGE ON SCHEMA p TO %s; "
+              "CREATE FUNCTION p.who() RETURNS text STABLE LANGUAGE sql AS "
+              "'SELECT current_user::text'" % (role, role, role))
+    try:
+        u = s.user().connect()
+        c = Catalogue(s.sql, u.organization)
+        c.source("p", "sql", {"role": role})
+        c.tool("p", "who", {"schema": "p", "function": "who",
+                            "arg_names": [], "arg_types": [],
+                            "volatile": False, "returns_set": False,
+                            "returns": "text"})
+        for _ in range(3):
+            assert run(u, "return (await tools.p.who()).data")[
+                "result"] == role
+    finally:
+        s.sql.run("DROP OWNED BY " + role)
+        s.sql.run("DROP ROLE " + role)
