@@ -133,6 +133,7 @@ mcp_admin_SOURCES = src/mcp-admin.c \
 	src/admin/policies.c src/admin/policies.h \
 	src/admin/prompt.c src/admin/prompt.h \
 	src/admin/report.c src/admin/report.h \
+	src/admin/scriptcheck.c src/admin/scriptcheck.h \
 	src/admin/secrets.c src/admin/secrets.h \
 	src/admin/sessions.c src/admin/sessions.h \
 	src/admin/sourceadd.c \

@@ -133,9 +133,9 @@ admin_read(struct admin *ad, const char *file, size_t max, char **out,
 int
 admin_refused(struct admin *ad, struct err *e)
 {
-	if (e->kind == ERR_INVALID && *db_message(ad->db) != '\0')
-		e->kind = ERR_CONFLICT;
-	return -1;
+	if (e->kind != ERR_INVALID || *db_message(ad->db) == '\0')
+		return -1;
+	return err_set(e, ERR_CONFLICT, NULL, "%s", db_message(ad->db));
 }
 
 int

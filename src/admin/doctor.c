@@ -6,11 +6,11 @@
 #include "admin/authcheck.h"
 #include "admin/dbcheck.h"
 #include "admin/report.h"
+#include "admin/scriptcheck.h"
 #include "admin/webcheck.h"
 #include "base/conf.h"
 #include "base/err.h"
 #include "net/fetch.h"
-#include "run/sandbox.h"
 #include "store/db.h"
 
 enum { WORKERS_MAX = 100000 };
@@ -42,15 +42,7 @@ sandbox_check(struct admin *ad)
 {
 	static const char CODE[] = "return 1+1";
 	const struct conf *conf = ad->conf;
-	const struct sandbox_limits limits = {
-		.program = conf->sandbox,
-		.wall_ms = (uint32_t)conf->execute_wall_ms,
-		.cpu_ms = (uint32_t)conf->execute_cpu_ms,
-		.heap_bytes = (uint64_t)conf->execute_heap_bytes,
-		.stack_bytes = (uint32_t)conf->execute_stack_bytes,
-		.output_bytes = (uint32_t)conf->execute_output_bytes,
-		.log_lines = (uint32_t)conf->execute_log_lines,
-	};
+	const struct sandbox_limits limits = scriptcheck_limits(conf);
 	const char *remedy = "is the whole of mcp-fcgi installed, and does "
 			     "key \"sandbox\" say where?";
 	struct sandbox_result *r;

@@ -3,6 +3,7 @@
 
 #include "admin/tools.h"
 
+#include "admin/scriptcheck.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cj.h"
@@ -89,6 +90,9 @@ tool_build(struct admin *ad, const char *name, const char *file, struct buf *b,
 	if (strspn(body, " \t\r\n") == len)
 		return err_set(e, ERR_CONFLICT, NULL, "%s: there is no body",
 			strcmp(file, "-") == 0 ? "standard input" : file);
+	if (scriptcheck_run(ad, body, len, e) != 0)
+		return err_wrap(
+			e, strcmp(file, "-") == 0 ? "standard input" : file);
 	buf_puts(b, "{\"name\":");
 	buf_jsons(b, name);
 	put_text(b, "title", ad->title);

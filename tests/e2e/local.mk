@@ -14,6 +14,7 @@ EXTRA_DIST += \
 	tests/e2e/pytest.ini \
 	tests/e2e/run \
 	tests/e2e/test_admin.py \
+	tests/e2e/test_admin_catalog.py \
 	tests/e2e/test_admin_doctor.py \
 	tests/e2e/test_auth_api_tokens.py \
 	tests/e2e/test_auth_keys.py \
