@@ -6,9 +6,11 @@
 #include <poll.h>
 
 #include "base/arena.h"
+#include "base/cj.h"
 #include "base/clock.h"
 #include "base/conf.h"
 #include "base/err.h"
+#include "base/jscan.h"
 #include "base/log.h"
 #include "net/fetch.h"
 #include "run/builtin.h"
@@ -26,6 +28,22 @@ enum {
 };
 
 /* --- events of the sandbox ------------------------------------------- */
+
+/*
+ * The sandbox says that it is JSON.  It goes into the ledger, into questions
+ * and results, so that is looked at.
+ */
+static bool
+is_json(const char *json, size_t len)
+{
+	const struct cj_limits limits = { .depth_max = CJ_DEPTH_MAX,
+		.dup = CJ_DUP_ALLOW,
+		.values_max = SIZE_MAX };
+	struct err e;
+
+	err_clear(&e);
+	return jscan_check(json, len, &limits, &e) == 0;
+}
 
 static void
 on_builtin(struct loop *l, const struct sandbox_call *call)
@@ -52,6 +70,7 @@ static void
 on_call(struct loop *l, const struct sandbox_call *call)
 {
 	const char *message, *schema;
+	struct call_answer answer;
 	struct loop_call *c;
 
 	if (call->is_oneway)
@@ -63,6 +82,16 @@ on_call(struct loop *l, const struct sandbox_call *call)
 	}
 	c = loopcall_add(l, call->number, call->path, call->args,
 		call->args_len);
+	if (!is_json(call->args, call->args_len)) {
+		c->args = "{}";
+		c->args_len = 2;
+		call_fail(&answer, loopcall_arena(l, c), CALL_FAILED,
+			&(struct call_fault){ .code = "invalid_tool_arguments",
+				.message = "The arguments hold U+0000 or half "
+					   "of a surrogate pair" });
+		loopcall_refuse(l, c, &answer);
+		return;
+	}
 	if (call->path[0] == '$') {
 		policy_elicit(loopcall_arena(l, c), c->args, c->args_len,
 			&message, &schema);
@@ -85,10 +114,18 @@ on_script(struct loop *l, const struct sandbox_script *s)
 
 		if (c->number != s->number)
 			continue;
+		if (!is_json(s->json, s->json_len))
+			call_fail(&answer, loopcall_arena(l, c), CALL_FAILED,
+				&(struct call_fault){ .code = "script_error",
+					.message = "What the script returned "
+						   "is no JSON" });
 		if (c->state == CALL_SCRIPT)
 			loopcall_finish(l, c, &answer);
 		else /* settled before the run was suspended */
-			loopcall_give(l, c, &answer, s->answer);
+			loopcall_give(l, c, &answer,
+				answer.status == CALL_OK ?
+					SANDBOX_ANSWER_OK :
+					SANDBOX_ANSWER_ERROR);
 		return;
 	}
 }

@@ -288,9 +288,8 @@ keep_blocks(struct loop *l, const struct call_answer *answer)
 	}
 }
 
-/* The call was answered without being sent: nothing of it is noted. */
-static void
-answer_unsent(struct loop *l, struct loop_call *c,
+void
+loopcall_refuse(struct loop *l, struct loop_call *c,
 	const struct call_answer *answer)
 {
 	loopcall_set_state(l, c, CALL_OVER);
@@ -310,7 +309,7 @@ answer_unavailable(struct loop *l, struct loop_call *c, struct err *e)
 			.message = "The call has not been made: the ledger "
 				   "or the catalogue cannot be reached",
 			.is_retryable = true });
-	answer_unsent(l, c, &answer);
+	loopcall_refuse(l, c, &answer);
 }
 
 void
@@ -413,7 +412,7 @@ check_args(struct loop *l, struct loop_call *c,
 	if (v->outcome == CHECK_VALID || v->outcome == CHECK_BAD_SCHEMA)
 		return true; /* whoever is called judges in the end */
 	policy_bad_arguments(&answer, a, tool, v);
-	answer_unsent(l, c, &answer);
+	loopcall_refuse(l, c, &answer);
 	return false;
 }
 
@@ -444,7 +443,7 @@ loopcall_ask(struct loop *l, struct loop_call *c, bool is_elicit,
 
 	if (l->env->keys == NULL) {
 		policy_cannot_wait(&answer, a, c->path, is_elicit);
-		answer_unsent(l, c, &answer);
+		loopcall_refuse(l, c, &answer);
 		return;
 	}
 	err_clear(&e);
@@ -506,7 +505,7 @@ loopcall_begin(struct loop *l, struct loop_call *c)
 	if (found != CATALOG_OK) {
 		builtin_not_found(&answer, a, c->path,
 			found == CATALOG_NOT_FOUND ? suggestions : NULL);
-		answer_unsent(l, c, &answer);
+		loopcall_refuse(l, c, &answer);
 		return;
 	}
 	if (!check_args(l, c, &tool))

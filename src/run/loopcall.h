@@ -95,6 +95,10 @@ void loopcall_stop(struct loop *l, enum execution_outcome why);
 /* Take C's turn: look it up, ask about it or send it. */
 void loopcall_begin(struct loop *l, struct loop_call *c);
 
+/* Answer C without sending it: nothing of it is noted. */
+void loopcall_refuse(struct loop *l, struct loop_call *c,
+	const struct call_answer *answer);
+
 /* Ask for a word on C.  MESSAGE and SCHEMA may live in its arena. */
 void loopcall_ask(struct loop *l, struct loop_call *c, bool is_elicit,
 	const char *message, const char *schema);

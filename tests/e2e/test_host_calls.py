@@ -122,6 +122,14 @@ def test_arguments_are_checked(env, api):
     assert len(api.calls) == n
 
 
+def test_arguments_that_no_ledger_takes(env, api):
+    n = len(api.calls)
+    r = env.execute("await tools.api.get({id: 'a\\0b'})")
+    assert r["isError"] is True
+    assert "NUL" in r["content"][0]["text"]
+    assert len(api.calls) == n
+
+
 def test_ten_at_once_take_as_long_as_one(env, api):
     api.delay_s = 0.4
     try:
