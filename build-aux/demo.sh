@@ -350,7 +350,10 @@ demo_spawn() {
 	(
 		cd "$run" || exit 1
 		umask 027
-		as_service setsid "$@" </dev/null >>"$log" 2>&1 &
+		# For the whole subshell: a redirected function would keep
+		# copies of ours, and who reads our output waited for ever.
+		exec </dev/null >>"$log" 2>&1
+		as_service setsid "$@" &
 	)
 }
 
