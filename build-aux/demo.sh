@@ -40,10 +40,11 @@ demo_options() {
 	server=${server:-lighttpd}
 	case " $DEMO_SERVERS " in
 	*" $server "*)	;;
-	*)		die "no such server: $server (one of $DEMO_SERVERS)" ;;
+	*)		say "no such server: $server (one of $DEMO_SERVERS)"
+			exit 2 ;;
 	esac
 	case $port in
-	*[!0-9]*)	die "not a port: $port" ;;
+	*[!0-9]*)	say "not a port: $port"; exit 2 ;;
 	esac
 	[ -z "$extra" ] || [ -r "$extra" ] || die "cannot read $extra"
 }
@@ -523,12 +524,18 @@ demo_stop() {
 	found=no
 	for dir in "$runs"/${port:-[0-9]*}; do
 		[ -d "$dir" ] || continue
-		found=yes
+		if demo_is_up "$dir" || [ -f "$dir/pg/postmaster.pid" ]; then
+			found=yes
+			say "stopping the demo on port $(basename "$dir")"
+		fi
 		demo_stop_one "$dir"
-		[ $is_purging = no ] || demo_purge_one "$dir"
-		say "stopped the demo on port $(basename "$dir")"
+		if [ $is_purging = yes ]; then
+			found=yes
+			demo_purge_one "$dir"
+			say "purged the demo on port $(basename "$dir")"
+		fi
 	done
-	[ $found = yes ] || say 'no demo here'
+	[ $found = yes ] || say 'no demo is running'
 }
 
 # --- the command -----------------------------------------------------------
