@@ -77,6 +77,12 @@ DB_STMT(TOOL_FIND, "source_tool_find_1",
 	" WHERE t.organization_id = $1 AND t.path = $2",
 	2, SOURCE_TOOL_FIND_COLUMNS);
 
+DB_STMT(ROLE, "source_role_1",
+	"SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = $1"
+	" AND (rolsuper OR pg_catalog.has_schema_privilege(oid, 'mcp',"
+	"  'USAGE'))",
+	1, 1);
+
 DB_STMT(LIST, "source_list_1",
 	"SELECT s.organization_id, s.name, s.kind, s.title, s.is_enabled,"
 	" (SELECT count(*) FROM mcp.tool t WHERE t.source_id = s.source_id),"
@@ -219,6 +225,13 @@ source_tool_find(struct db *db, struct arena *a, const char *organization_id,
 	if (db_run(db, a, &TOOL_FIND, params, out, e) != 0)
 		return err_wrap(e, "tool");
 	return 0;
+}
+
+int
+source_role_is_ours(struct db *db, struct arena *a, const char *role,
+	bool *out, struct err *e)
+{
+	return run_count(db, a, &ROLE, &role, out, e);
 }
 
 int

@@ -79,6 +79,11 @@ MUST_CHECK int source_tool_find(struct db *db, struct arena *a,
 	const char *organization_id, const char *path, struct db_res *out,
 	struct err *e);
 
+/* Whether ROLE of this database can do what no tool may: it is a superuser's,
+ * or reaches the schema mcp.  False where there is no such role. */
+MUST_CHECK int source_role_is_ours(struct db *db, struct arena *a,
+	const char *role, bool *out, struct err *e);
+
 /* organization_id, name, kind, title, is_enabled, tools, refreshed_at;
  * ORGANIZATION_ID NULL: of all */
 enum { SOURCE_LIST_COLUMNS = 7 };
