@@ -132,6 +132,24 @@ select_functions(struct admin *ad, const struct tool_sql_env *env,
 	return merge_add(a, m, &s, out, e);
 }
 
+/* The responder's login may act as its own role: a tool must not. */
+static int
+role_check(struct admin *ad, const struct cJSON *config, struct err *e)
+{
+	const char *role = cj_get_string(config, "role");
+	bool is_ours;
+
+	if (role == NULL || cj_get(config, "service") != NULL)
+		return 0;
+	if (source_role_is_ours(ad->db, ad->arena, role, &is_ours, e) != 0)
+		return -1;
+	return !is_ours ? 0
+			: err_set(e, ERR_CONFLICT, NULL,
+				  "role %.64s can do what no tool may: it is "
+				  "a superuser, or reaches the schema mcp",
+				  role);
+}
+
 static int
 import_sql(struct admin *ad, const struct cJSON *config, struct imports *out,
 	struct err *e)
@@ -152,6 +170,8 @@ import_sql(struct admin *ad, const struct cJSON *config, struct imports *out,
 	if (v == NULL)
 		return err_set(e, ERR_CONFLICT, NULL,
 			"the source's config does not say what to \"import\"");
+	if (role_check(ad, config, e) != 0)
+		return -1;
 	buf_init(&m.b, ad->arena);
 	buf_putc(&m.b, '[');
 	env.pool = dbtask_pool_new();

@@ -189,13 +189,23 @@ table_print(struct arena *a, const struct table_column *columns,
 		lines_print(a, columns, r);
 }
 
+/* Further lines of a value stand below its first: none looks like a name. */
 static void
 member_print(struct arena *a, const char *name, enum table_kind kind,
 	const char *s, int to_width)
 {
-	if (s != NULL)
-		printf("%s:%*s%s\n", name, to_width + 1 - width(name), "",
-			shown(a, kind, s));
+	const char *end;
+
+	if (s == NULL)
+		return;
+	printf("%s:%*s", name, to_width + 1 - width(name), "");
+	for (; (end = strchr(s, '\n')) != NULL && end[1] != '\0'; s = end + 1)
+		printf("%s\n%*s",
+			end == s ? ""
+				 : table_visible(a, arena_printf(a, "%.*s",
+							    (int)(end - s), s)),
+			to_width + 2, "");
+	puts(shown(a, kind, s));
 }
 
 static void

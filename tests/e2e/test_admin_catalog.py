@@ -357,6 +357,10 @@ def test_show_has_types(admin):
     assert t["definition"] == {"body": "return args.n"}
     r = admin("tool", "show", ORG, "util.double")
     assert "n: number" in r.stdout
+    admin("tool", "add", ORG, "util.long", "-", "--description",
+          "One.\n\ntitle: Two\n", input="return 1")
+    r = admin("tool", "show", ORG, "util.long")
+    assert "\n   " in r.stdout and "\ntitle" not in r.stdout
     admin("policy", "add", ORG, "util.*", "block")
     t = admin.json("tool", "show", ORG, "util.double")
     assert t["action"] == "block" and "util.*" in t["policy"]
@@ -432,7 +436,8 @@ def test_sql_selections(admin, functions):
     (["--function", "shop.nameless", "--role", "shop_catalog"],
      "no tool to import"),
     (["--schema", "shop", "--role", "nobody_at_all"], "nobody_at_all"),
-    (["--schema", "shop", "--role", "postgres"], "permission denied"),
+    (["--schema", "shop", "--role", "postgres"], "what no tool may"),
+    (["--schema", "mcp", "--role", "e2e_responder"], "what no tool may"),
     (["--schema", "shop", "--service", "no_such_service"], "not answer")])
 def test_sql_fails(admin, functions, argv, words):
     admin.refused("source", "add", "sql", ORG, "shop", *argv, words=words)
@@ -557,8 +562,12 @@ class Server:
                 self.wfile.write(data)
 
             def do_GET(self):
-                self.answer(*((200, DOCUMENT) if self.path == "/doc"
-                              else (404, {"no": 1})))
+                authorization = self.headers.get("authorization")
+                me.seen.append((self.path, authorization))
+                self.answer(*{
+                    "/doc": (200, DOCUMENT),
+                    "/items": (200, {"authorization": authorization}),
+                }.get(self.path, (404, {"no": 1})))
 
             def do_DELETE(self):
                 self.answer(200, None)
@@ -577,7 +586,10 @@ class Server:
                         "protocolVersion": "2025-06-18",
                         "capabilities": {"tools": {}},
                         "serverInfo": {"name": "small", "version": "1"}},
-                    "tools/list": {"tools": me.tools}}.get(m["method"])
+                    "tools/list": {"tools": me.tools},
+                    "tools/call": {"content": [
+                        {"type": "text", "text": "got it"}]},
+                }.get(m["method"])
                 if result is None:
                     return self.answer(200, {
                         "jsonrpc": "2.0", "id": m["id"], "error": {
@@ -954,6 +966,62 @@ def test_cancel(admin):
     assert call(admin, i)["status"] == "cancelled"
     admin.refused("execution", "cancel", i, words="over")
     admin.refused("execution", "approve", i, words="over")
+
+
+# A catalogue made by mcp-admin, used by programs.
+
+def test_programs_use_it(make_stack, front_kind, root, server):
+    s = make_stack(front_kind, {
+        "fetch_timeout_ms": 1000, "call_timeout_ms": 5000,
+        "keyring_dir": tools.keyring(root, "keys-cat-" + front_kind)})
+    u = s.user().connect()
+    org = u.organization
+
+    def admin(*argv, input=""):
+        r = proc.run([paths.program("mcp-admin"), "-c", s.front.conf_file]
+                     + list(argv), input=input)
+        assert r.returncode == OK, r.stderr
+        return r
+
+    def value(code):
+        r = u.execute(code)
+        assert not r.get("isError"), r
+        return r["structuredContent"]
+
+    reach = ["--allow", "127.0.0.0/8", "--header",
+             "Authorization: secret:token Bearer"]
+    admin("secret", "set", org, "token", input="s3same-and-more")
+    admin("source", "add", "openapi", org, "api", server.url + "/doc",
+          "--base-url", server.url, *reach)
+    admin("source", "add", "mcp", org, "up", server.url + "/mcp", *reach)
+    admin("source", "add", "script", org, "util")
+    admin("tool", "add", org, "util.double", "-", "--listed",
+          input="return args.n * 2")
+    server.seen.clear()
+    r = value("const a = await tools.api.items.listItems({});"
+              "const b = await tools.up.get_it({});"
+              "return [a.data, b.data, (await tools.util.double({n: 4}))"
+              ".data]")["result"]
+    assert r[1:] == ["got it", 8] and "s3same" not in repr(r), r
+    assert {a for _, a in server.seen if a} == {"Bearer s3same-and-more"}
+    listed = [t["name"] for t in u.call("tools/list").result["tools"]]
+    assert "util_double" in listed
+    admin("tool", "unlist", org, "util.double")
+    listed = [t["name"] for t in u.call("tools/list").result["tools"]]
+    assert "util_double" not in listed
+    admin("policy", "add", org, "util.*", "block")
+    assert value("return (await tools.util.double({n: 4})).ok")[
+        "result"] is False
+    x = value("return (await tools.up.wipe({})).data")
+    assert x["status"] == "waiting_for_interaction"
+    assert admin("execution", "list", "--status", "waiting").stdout.count(
+        x["executionId"]) == 1
+    admin("execution", "approve", x["executionId"], "--note", "go")
+    r = u.call("tools/call", {"name": "resume", "arguments": {
+        "executionId": x["executionId"], "action": "accept"}},
+        timeout=30).result
+    assert r["structuredContent"]["result"] == "got it"
+    assert "admin" in admin("execution", "show", x["executionId"]).stdout
 
 
 def test_terminal_is_safe(scripts):
