@@ -309,9 +309,11 @@ kind_of(const char *state, bool *is_retryable)
 		{ "25P03", ERR_TIMEOUT },
 		{ "22", ERR_INVALID },
 		{ "23", ERR_INVALID },
+		{ "25006", ERR_UNAVAILABLE },
 		{ "08", ERR_UNAVAILABLE },
 		{ "53", ERR_UNAVAILABLE },
 		{ "57P", ERR_UNAVAILABLE },
+		{ "58", ERR_UNAVAILABLE },
 	};
 	size_t i;
 
@@ -356,8 +358,12 @@ failed(struct db *db, const char *name, const PGresult *res, struct err *e)
 	err_set(e, kind, NULL, "database: %s: SQLSTATE %s%s%s%s", name, state,
 		constraint != NULL ? " " : "",
 		constraint != NULL ? constraint : "", hint);
+	/*
+	 * 25006: this server does not write any more, a standby after a
+	 * switch-over.  Connecting anew finds the one that does.
+	 */
 	if (PQstatus(db->pg) == CONNECTION_BAD ||
-		strncmp(state, "57P", 3) == 0)
+		strncmp(state, "57P", 3) == 0 || strcmp(state, "25006") == 0)
 		disconnect(db);
 	return -1;
 }
