@@ -261,3 +261,9 @@ cj_raw_element(const char *text, size_t len, size_t i, size_t *off,
 {
 	return jscan_element(text, len, i, off, raw_len);
 }
+
+bool
+cj_raw_next(const char *text, size_t len, size_t *off, size_t *raw_len)
+{
+	return jscan_next(text, len, off, raw_len);
+}

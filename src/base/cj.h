@@ -91,5 +91,10 @@ bool cj_raw_member(const char *text, size_t len, const char *name,
 /* Element I of the array that begins at TEXT. */
 bool cj_raw_element(const char *text, size_t len, size_t i, size_t *off,
 	size_t *raw_len);
+/*
+ * The element after the one at *OFF; with both 0, the first.  For going over
+ * all of them: finding each by its number takes the square of the time.
+ */
+bool cj_raw_next(const char *text, size_t len, size_t *off, size_t *raw_len);
 
 #endif

@@ -613,24 +613,27 @@ jscan_member(const char *text, size_t len, const char *name, size_t *off,
 }
 
 bool
+jscan_next(const char *text, size_t len, size_t *off, size_t *raw_len)
+{
+	size_t at = skip_space(text, len, *off + *raw_len), from;
+
+	if (at >= len || text[at] != (*raw_len == 0 ? '[' : ','))
+		return false;
+	from = skip_space(text, len, at + 1);
+	at = skip_value(text, len, from);
+	*off = from;
+	*raw_len = at - from;
+	return from < at;
+}
+
+bool
 jscan_element(const char *text, size_t len, size_t i, size_t *off,
 	size_t *raw_len)
 {
-	size_t at = skip_space(text, len, 0), from;
-
-	if (at >= len || text[at] != '[')
-		return false;
+	*off = *raw_len = 0;
 	do {
-		from = at = skip_space(text, len, at + 1);
-		at = skip_value(text, len, at);
-		if (from == at)
+		if (!jscan_next(text, len, off, raw_len))
 			return false;
-		if (i-- == 0) {
-			*off = from;
-			*raw_len = at - from;
-			return true;
-		}
-		at = skip_space(text, len, at);
-	} while (at < len && text[at] == ',');
-	return false;
+	} while (i-- > 0);
+	return true;
 }

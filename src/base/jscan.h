@@ -14,10 +14,11 @@ struct err;
 MUST_CHECK int jscan_check(const char *text, size_t len,
 	const struct cj_limits *limits, struct err *e);
 
-/* cj_raw_member and cj_raw_element. */
+/* cj_raw_member, cj_raw_element and cj_raw_next. */
 bool jscan_member(const char *text, size_t len, const char *name,
 	size_t *off, size_t *raw_len);
 bool jscan_element(const char *text, size_t len, size_t i, size_t *off,
 	size_t *raw_len);
+bool jscan_next(const char *text, size_t len, size_t *off, size_t *raw_len);
 
 #endif

@@ -100,7 +100,7 @@ parse_batch(struct msg_body *out, struct arena *a, const struct cJSON *v,
 	struct err *e)
 {
 	const struct cJSON *element = cj_first(v);
-	size_t i, off, raw_len;
+	size_t i, off = 0, raw_len = 0;
 
 	out->is_batch = true;
 	out->n = cj_array_len(v);
@@ -118,7 +118,7 @@ parse_batch(struct msg_body *out, struct arena *a, const struct cJSON *v,
 	}
 	out->msg = arena_calloc(a, out->n, sizeof(*out->msg));
 	for (i = 0; i < out->n; i++, element = cj_next(element)) {
-		if (!cj_raw_element(text, len, i, &off, &raw_len))
+		if (!cj_raw_next(text, len, &off, &raw_len))
 			return err_set(e, ERR_INTERNAL, NULL,
 				"batch element %zu is not found again", i);
 		parse_message(&out->msg[i], element, text + off, raw_len);
