@@ -85,8 +85,11 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 	rnd_bytes(random, sizeof(random));
 	hex_encode(id, random, sizeof(random));
 	if (session_open(c->db, c->arena, &c->caller, &s, &limits, NULL, e) !=
-		0)
-		return -1;
+		0) {
+		/* The database writes them with more blanks than we do. */
+		return e->kind == ERR_INVALID ? invalid_params(e,
+			"clientInfo and capabilities are too large") : -1;
+	}
 	put_result(result, revision);
 	return 0;
 }
