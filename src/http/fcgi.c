@@ -13,6 +13,9 @@
 
 #include "base/err.h"
 
+/* Of the body of a CGI request, after the answer. */
+#define DRAIN_MAX ((size_t)64 << 20)
+
 struct fcgi {
 	int listen_fd; /* -1: CGI */
 	bool is_cgi_done;
@@ -142,13 +145,30 @@ fcgi_accept(struct fcgi *f)
 	return FCGI_SHUTDOWN;
 }
 
+/*
+ * Read what is left of the body: a web server that finds its end of the pipe
+ * closed may throw the answer away with the rest.
+ */
+static void
+drain(void)
+{
+	char buf[16384];
+	size_t left = DRAIN_MAX;
+	ssize_t n;
+
+	while (left > 0 && (n = read(STDIN_FILENO, buf, sizeof(buf))) > 0)
+		left -= (size_t)n < left ? (size_t)n : left;
+}
+
 void
 fcgi_finish(struct fcgi *f)
 {
-	if (f->listen_fd < 0)
-		fflush(stdout);
-	else
+	if (f->listen_fd >= 0) {
 		FCGX_Finish_r(&f->request);
+		return;
+	}
+	fflush(stdout);
+	drain();
 }
 
 const char *const *

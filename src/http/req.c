@@ -56,6 +56,18 @@ header(struct arena *a, const char *const *envp, const char *name)
 	return v == NULL ? NULL : trimmed(a, v);
 }
 
+/*
+ * The same where an empty field says no more than none: some front servers
+ * leave it out, others do not.
+ */
+static const char *
+header_filled(struct arena *a, const char *const *envp, const char *name)
+{
+	const char *v = header(a, envp, name);
+
+	return v == NULL || *v == '\0' ? NULL : v;
+}
+
 /* Path of REQUEST_URI: origin form, or absolute form (RFC 9112 3.2). */
 static const char *
 path_of(struct arena *a, const char *uri)
@@ -125,16 +137,17 @@ req_parse(struct req *r, struct arena *a, const char *const *envp,
 	r->host = header(a, envp, "HTTP_HOST");
 	r->origin = header(a, envp, "HTTP_ORIGIN");
 	/* A mod_rewrite in an .htaccess renames it (field report B-32). */
-	r->authorization = header(a, envp, "HTTP_AUTHORIZATION");
+	r->authorization = header_filled(a, envp, "HTTP_AUTHORIZATION");
 	if (r->authorization == NULL)
 		r->authorization =
 			header(a, envp, "REDIRECT_HTTP_AUTHORIZATION");
 	r->content_type = header(a, envp, "CONTENT_TYPE");
 	if (r->content_type == NULL)
 		r->content_type = header(a, envp, "HTTP_CONTENT_TYPE");
-	r->accept = header(a, envp, "HTTP_ACCEPT");
-	r->session_id = header(a, envp, "HTTP_MCP_SESSION_ID");
-	r->protocol_version = header(a, envp, "HTTP_MCP_PROTOCOL_VERSION");
+	r->accept = header_filled(a, envp, "HTTP_ACCEPT");
+	r->session_id = header_filled(a, envp, "HTTP_MCP_SESSION_ID");
+	r->protocol_version =
+		header_filled(a, envp, "HTTP_MCP_PROTOCOL_VERSION");
 	r->last_event_id = header(a, envp, "HTTP_LAST_EVENT_ID");
 	return parse_length(r, variable(envp, "CONTENT_LENGTH"), e);
 }
