@@ -30,6 +30,8 @@ struct child {
 	int64_t not_before_ms; /* of its successor */
 };
 
+static const int HANDLED[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
+
 static volatile sig_atomic_t got_stop, got_reload;
 
 static void
@@ -148,14 +150,20 @@ listen_tcp(const char *address, struct err *e)
 static pid_t
 spawn(const struct worker_options *o, int fd, const sigset_t *mask)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
+	size_t i;
 
 	if (pid != 0)
 		return pid;
+	/* The parent's handlers would swallow a signal that comes now. */
+	for (i = 0; i < NELEM(HANDLED); i++)
+		signal(HANDLED[i], SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	/* Its own group: Ctrl-C reaches the parent, which then asks. */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(0); /* it went before it could be watched */
 	if (dup2(fd, STDIN_FILENO) != STDIN_FILENO)
 		_exit(126);
 	/* By name, so that HUP after an upgrade starts the new program. */
@@ -246,7 +254,6 @@ wind_down(struct child *c, int n, const sigset_t *mask)
 static void
 take_signals(sigset_t *old)
 {
-	static const int HANDLED[] = { SIGTERM, SIGINT, SIGHUP, SIGCHLD };
 	struct sigaction sa;
 	sigset_t block;
 	size_t i;
