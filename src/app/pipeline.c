@@ -74,15 +74,27 @@ check_host_and_origin(struct turn *t)
 	return 0;
 }
 
+/* What can be told of the sizes before a byte of the body is read. */
 static int
-read_request(struct turn *t)
+check_sizes(struct turn *t)
+{
+	if (t->req.header_bytes > (size_t)t->conf->max_header_bytes)
+		return turn_fail(t, FAULT_HEADERS);
+	if (t->req.method == REQ_POST &&
+		t->req.content_length > t->conf->max_body_bytes)
+		return turn_fail(t, FAULT_BODY);
+	return 0;
+}
+
+/*
+ * Only for who has shown a token: a body that comes byte by byte occupies
+ * this process where the front server passes it on as it comes.
+ */
+static int
+read_body(struct turn *t)
 {
 	struct err e;
 
-	if (t->req.header_bytes > (size_t)t->conf->max_header_bytes)
-		return turn_fail(t, FAULT_HEADERS);
-	if (t->req.method != REQ_POST)
-		return 0;
 	err_clear(&e);
 	if (req_read(&t->req, t->arena, (size_t)t->conf->max_body_bytes,
 		    fcgi_read, t->app->fcgi, &e) == 0)
@@ -166,7 +178,7 @@ handle_endpoint(struct turn *t)
 		return -1;
 	switch (t->req.method) {
 	case REQ_POST:
-		return post_handle(t);
+		return read_body(t) == 0 ? post_handle(t) : -1;
 	case REQ_GET:
 		return handle_get(t);
 	case REQ_DELETE:
@@ -198,7 +210,7 @@ answer(struct turn *t)
 		res_header(&t->res, "Allow", route->allow);
 		return -1;
 	}
-	if (read_request(t) != 0 || check_host_and_origin(t) != 0)
+	if (check_sizes(t) != 0 || check_host_and_origin(t) != 0)
 		return -1;
 	if (t->req.method == REQ_OPTIONS) {
 		answer_preflight(t, route);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cj.h"
+#include "base/clock.h"
 #include "base/conf.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -19,6 +20,13 @@
 
 /* In params._meta of every request from 2026-07-28 on. */
 #define MODERN_KEY "io.modelcontextprotocol/protocolVersion"
+
+/* With so much of a reply, or half of the memory gone, a batch has enough. */
+#define BATCH_REPLY_ENOUGH ((size_t)4 << 20)
+/* A run may take this much longer than execute_wall_ms. */
+#define BATCH_MARGIN_MS 5000
+#define BATCH_LEAST_MS	1000
+#define BATCH_TOO_MUCH	(-32000)
 
 /* The id could not be read: null before 2025-11-25, absent from then on. */
 static bool
@@ -279,11 +287,40 @@ put_reply(const struct turn *t, struct buf *out, const struct buf *reply)
 	buf_put(out, reply->data, reply->len);
 }
 
+/*
+ * Whether a batch that began at START_MS may go on to its next request: the
+ * reply has to be complete before the front server gives up, and while there
+ * is memory for it.
+ */
+static bool
+has_budget(const struct turn *t, int64_t start_ms, size_t reply_len)
+{
+	int64_t budget_ms = t->conf->front_timeout_s * 1000 -
+		t->conf->execute_wall_ms - BATCH_MARGIN_MS;
+
+	if (budget_ms < BATCH_LEAST_MS)
+		budget_ms = BATCH_LEAST_MS;
+	return clock_mono_ms() - start_ms < budget_ms &&
+		reply_len < BATCH_REPLY_ENOUGH &&
+		arena_used(t->arena) < arena_left(t->arena);
+}
+
+static void
+refuse_late(const struct msg *m, struct buf *out)
+{
+	reply_error(out, m, BATCH_TOO_MUCH,
+		"Not started: this batch has used up its time or its memory; "
+		"send this request again in another one",
+		NULL);
+}
+
 static int
 handle_batch(struct turn *t)
 {
+	int64_t start_ms = clock_mono_ms();
 	const struct msg *m;
 	struct buf out, reply;
+	bool is_first = true;
 	size_t i;
 
 	if (check_batch(t) != 0)
@@ -300,8 +337,12 @@ handle_batch(struct turn *t)
 			continue;
 		}
 		buf_clear(&reply);
-		if (answer_message(t, m, &reply) != 0)
+		if (m->kind == MSG_REQUEST && !is_first &&
+			!has_budget(t, start_ms, out.len))
+			refuse_late(m, &reply);
+		else if (answer_message(t, m, &reply) != 0)
 			return -1;
+		is_first = false;
 		put_reply(t, &out, &reply);
 	}
 	if (out.len == 0) {

@@ -232,3 +232,9 @@ arena_used(const struct arena *a)
 {
 	return a->used;
 }
+
+size_t
+arena_left(const struct arena *a)
+{
+	return a->cap - a->used;
+}

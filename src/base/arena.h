@@ -37,5 +37,7 @@ void arena_defer(struct arena *a, void (*fn)(void *), void *p);
 
 /* Bytes handed out since the last reset. */
 size_t arena_used(const struct arena *a);
+/* Bytes that it still has. */
+size_t arena_left(const struct arena *a);
 
 #endif
