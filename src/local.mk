@@ -124,6 +124,7 @@ mcp_admin_SOURCES = src/mcp-admin.c \
 	src/admin/doctor.c src/admin/doctor.h \
 	src/admin/executions.c src/admin/executions.h \
 	src/admin/imports.c src/admin/imports.h \
+	src/admin/keycheck.c src/admin/keycheck.h \
 	src/admin/keyring.c src/admin/keyring.h \
 	src/admin/login.c src/admin/login.h \
 	src/admin/members.c src/admin/members.h \

@@ -5,6 +5,7 @@
 
 #include "admin/authcheck.h"
 #include "admin/dbcheck.h"
+#include "admin/keycheck.h"
 #include "admin/report.h"
 #include "admin/scriptcheck.h"
 #include "admin/webcheck.h"
@@ -107,6 +108,7 @@ doctor_run(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 		dbcheck_reaper(ad, ad->db);
 	}
 	outside_check(ad, is_usable ? db : NULL);
+	keycheck_run(ad, ad->db);
 	sandbox_check(ad);
 	webcheck_run(ad, (ad->given & ADMIN_OPT_EXTERNAL) != 0);
 	db_free(db);

@@ -8,6 +8,8 @@
 #include "store/db.h"
 #include "store/listing.h"
 #include "store/organization.h"
+#include "store/secret.h"
+#include "store/source.h"
 
 static const struct table_column COLUMNS[LISTING_ORGANIZATION_COLUMNS] = {
 	{ "organization", TABLE_TEXT },
@@ -58,6 +60,22 @@ orgs_list(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 	return 0;
 }
 
+/* What nobody can use any more stays, in case it was a mistake. */
+static int
+left_note(struct admin *ad, const char *org, struct err *e)
+{
+	struct db_res sources, secrets;
+
+	if (source_list(ad->db, ad->arena, org, &sources, e) != 0 ||
+		secret_list(ad->db, ad->arena, org, NULL, &secrets, e) != 0)
+		return -1;
+	if (sources.n_rows + secrets.n_rows > 0)
+		admin_note("%d sources and %d secrets of %s are left: "
+			   "mcp-admin source remove, secret remove",
+			sources.n_rows, secrets.n_rows, org);
+	return 0;
+}
+
 /*
  * An organisation works without its row: removing the row alone would shut
  * nobody out, which is not what the word promises.
@@ -97,5 +115,5 @@ orgs_remove(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 			argv[0], accounts);
 	else
 		admin_note("organization %s removed", argv[0]);
-	return 0;
+	return left_note(ad, argv[0], e);
 }

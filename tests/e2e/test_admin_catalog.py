@@ -873,6 +873,31 @@ def test_keyring(admin, root):
     assert os.listdir(empty) == []
 
 
+def test_doctor(admin):
+    def line(check):
+        r = proc.run([paths.program("mcp-admin"), "-c", admin.conf,
+                      "doctor"])
+        return next((x for x in r.stdout.splitlines()
+                     if "  %s: " % check in x), r.stderr)
+    more = {"resource_url": "http://127.0.0.1:1/mcp"}
+    admin.write(**more)
+    assert line("keyring").startswith("PASS") and "2026" in line("keyring")
+    assert line("secrets").startswith("PASS")
+    admin("secret", "set", ORG, "token", input="sesame")
+    assert line("secrets") == "PASS  secrets: 1, and a key for each"
+    admin.sql.run("UPDATE mcp.secret SET key_id = 'gone'")
+    assert line("secrets").startswith("FAIL") and "gone" in line("secrets")
+    admin.write(keyring_dir="/nonexistent", **more)
+    assert line("keyring").startswith("FAIL")
+
+
+def test_organisation_goes(scripts):
+    scripts("secret", "set", ORG, "token", input="sesame")
+    scripts("org", "add", ORG)
+    r = scripts("org", "remove", ORG)
+    assert "1 sources and 1 secrets" in r.stderr
+
+
 # Runs.
 
 def sha(text):

@@ -176,8 +176,8 @@ def test_all_is_well(doctor):
         "sandbox" not in doctor.conf, doctor.out
     assert set(lines) == {
         "configuration", "database", "schema", "privileges", "clock",
-        "connections", "reaper", "keys", "membership", "sandbox", "url",
-        "metadata", "endpoint", "authorization"}
+        "connections", "reaper", "keys", "membership", "keyring", "secrets",
+        "sandbox", "url", "metadata", "endpoint", "authorization"}
     assert len(lines["metadata"]) == 2
     assert doctor.file in lines["configuration"][0][1]
 
