@@ -178,6 +178,19 @@ run(const struct options *o, struct arena *a, char *program)
 	return status;
 }
 
+/*
+ * Whether a web server may have made arguments of the client's query string:
+ * it does for CGI programs when there is no "=" in it (RFC 3875 4.4).
+ */
+static bool
+has_foreign_arguments(void)
+{
+	const char *query = getenv("QUERY_STRING");
+
+	return getenv("GATEWAY_INTERFACE") != NULL && query != NULL &&
+		*query != '\0' && strchr(query, '=') == NULL;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -185,6 +198,8 @@ main(int argc, char **argv)
 	struct arena *a;
 	int status;
 
+	if (has_foreign_arguments())
+		argc = 1;
 	status = parse_options(argc, argv, &o);
 	if (status >= 0)
 		return status;

@@ -3,6 +3,7 @@
 way with a CGI program."""
 
 import json
+import time
 
 from lib import proc
 from lib.client import initialize_message
@@ -44,3 +45,33 @@ def test_cgi_refuses_a_body_without_reading_it(make_stack):
                 assert a.status == status or a.status in (
                     status if isinstance(status, tuple) else ()), (kind, a)
                 assert json.loads(a.body)
+
+
+def test_query_string_is_no_command_line(make_stack):
+    """Apache makes arguments of a query without "=" (RFC 3875 4.4)."""
+    s = make_stack("apache-cgi")
+    client = s.user().connect()
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    port = proc.free_port()
+    for query in ("-V", "-t", "-h", "-c+/dev/null", "x+y",
+                  "--listen+127.0.0.1:%d+--workers+2" % port):
+        a = s.web.request("POST", "/mcp?" + query, client.headers(), body)
+        assert a.status == 200 and a.result == {}, (query, a)
+
+
+def test_streams_at_the_path_with_a_slash(stack):
+    """They too go to the pool of streams, and calls do not wait."""
+    client = stack.user().connect()
+    path, held = client.path, []
+    try:
+        client.path = "/mcp/"
+        for _ in range(stack.front.n_responders):
+            held.append(client.get())
+        assert [x.status for x in held] == [200] * len(held)
+        client.path = path
+        started = time.monotonic()
+        assert client.call("ping").status == 200
+        assert time.monotonic() - started < 1
+    finally:
+        for x in held:
+            x.hang_up()
