@@ -33,5 +33,6 @@ EXTRA_DIST += \
 	tests/e2e/test_processes.py \
 	tests/e2e/test_protocol_lifecycle.py \
 	tests/e2e/test_protocol_messages.py \
+	tests/e2e/test_readme_tools.py \
 	tests/e2e/test_sessions.py \
 	tests/e2e/test_streams.py
