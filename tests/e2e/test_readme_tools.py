@@ -125,6 +125,12 @@ def outputs(place):
                     c.write(f.read())
                 os.unlink(asked)
                 place.start()
+        # "Sent again, the answer is the same": the first of those.
+        block = next(b for b, _ in said if "tool resume" in b)
+        first = place.sql.one(
+            "SELECT execution_id FROM mcp.execution_call "
+            "WHERE decided_via = 'resume'")
+        place.again = shell("ID=%s\n%s" % (first, block))
         yield said
     finally:
         shell.close()
@@ -209,6 +215,8 @@ def test_every_approval_is_carried_out(outputs, place):
                               {"ok": True, "data": "Hopper SE"}]
     assert value(done[1]) == {"ok": True, "data": "Turing GmbH"}
     assert value(done[2]) == {"ok": True, "data": "Turing AG"}
+    again, = results(place.again)
+    assert again == results([o for b, o in outputs if "tool resume" in b][0])[0]
     assert place.sql.all("SELECT name FROM crm.customer ORDER BY name") == [
         {"name": "Hopper SE"}, {"name": "Turing AG"}]
     assert place.sql.all(
