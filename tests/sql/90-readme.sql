@@ -10,7 +10,7 @@ FROM regexp_matches(:'readme',
     '\n[0-9]+\. [^()\t]*(?:\([^()\t]*\)[^()\t]*)*\((mcp_[a-z]+)\)\n\n'
     '((?:\t[^\n]*\n)+)', 'g')
     WITH ORDINALITY t (m, n);
-SELECT is(count(*), 10::bigint, 'ten queries') FROM query;
+SELECT is(count(*), 15::bigint, 'fifteen queries') FROM query;
 
 INSERT INTO mcp.membership (organization_id, account_id)
     VALUES ('demo', 'demo-user');
