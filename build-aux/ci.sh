@@ -226,7 +226,7 @@ prepare() {
 		echo '0 passed, 1 failed'
 		exit 1
 	}
-	if needs interop demo; then
+	if needs e2e interop demo; then
 		deps_node >"$logs/node.log" 2>&1 || {
 			cat "$logs/node.log"
 			say 'the interop suite will fail: no Node packages'
