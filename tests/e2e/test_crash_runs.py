@@ -12,6 +12,8 @@ import pytest
 from lib import proc, tools
 from lib.upstream import Upstream
 
+ANY_FRONT = True
+
 KILLS = 100
 CALLS = 3
 

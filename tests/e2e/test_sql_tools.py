@@ -6,6 +6,8 @@ import pytest
 
 from lib.tools import Catalogue
 
+ANY_FRONT = True
+
 FUNCTIONS = """
 CREATE ROLE {role} NOLOGIN;
 GRANT {role} TO e2e_responder;

@@ -16,6 +16,8 @@ from lib.client import Mcp
 from lib.cluster import Cluster, Sql
 from lib.upstream import Upstream
 
+ANY_FRONT = True
+
 
 @pytest.fixture(scope="module")
 def api():

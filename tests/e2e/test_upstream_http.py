@@ -13,6 +13,8 @@ from lib import paths, proc, tools
 from lib.api import PNG, Api
 from lib.cluster import Sql
 
+ANY_FRONT = True
+
 SECRET = "s3cr3t-\"0f\"-api-7d1e"
 ELSEWHERE = "key-in-query-55aa"
 
