@@ -10,5 +10,6 @@ EXTRA_DIST += build-aux/build.sh build-aux/ci.sh build-aux/demo.sh \
 	tests/interop/scenario.mjs tests/interop/sdk1.mjs \
 	tests/interop/sdk2.mjs \
 	tests/bench/abandon.mjs tests/bench/ceiling.c \
-	tests/bench/issuer.mjs tests/bench/peer.mjs tests/bench/post.lua \
-	tests/bench/run
+	tests/bench/issuer.mjs tests/bench/lib.sh tests/bench/peer.mjs \
+	tests/bench/post.lua tests/bench/run tests/bench/runs \
+	tests/bench/runs.mjs tests/bench/runs.sql
