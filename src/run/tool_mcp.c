@@ -275,9 +275,16 @@ renew(struct tool_mcp *t, const struct mcpwire_reply *r)
 		log_err(LOG_LEVEL_WARN, "tool.mcp", &e);
 	t->is_own = false;
 	/* Refused by status: nothing has run.  An error within a 200 may
-	   also come from the tool. */
-	if (r->status >= 400 || t->is_safe)
+	   also come from the tool, and so may a 500. */
+	if ((r->status >= 400 && r->status < 500) || t->is_safe)
 		begin_session(t);
+	else if (r->status >= 500)
+		fail_as(t, CALL_UNKNOWN, "session_lost",
+			arena_printf(t->a,
+				"The upstream server failed and lost its "
+				"session; the call may have taken effect (%s)",
+				message_of(t, r)),
+			false);
 	else
 		fail_as(t, CALL_FAILED, "session_lost",
 			arena_printf(t->a,

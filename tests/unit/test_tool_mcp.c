@@ -602,6 +602,16 @@ test_lost_session(void **state)
 		assert_int_equal(t->script->served, 1);
 		assert_int_equal(t->drops, 1);
 	}
+	/* it failed in the middle of something */
+	with_session(t);
+	then(t, "500 Oops", JSON, ERROR(-32603, "session store: disk full"));
+	then_session(t, "new");
+	then(t, "200 OK", JSON, OK);
+	assert_int_equal(call(t), CALL_UNKNOWN);
+	assert_true(says(t, "\"code\":\"session_lost\""));
+	assert_true(says(t, "\"retryable\":false"));
+	assert_int_equal(t->script->served, 1);
+	assert_int_equal(t->drops, 1);
 	/* an error that has nothing to do with it */
 	with_session(t);
 	then(t, "200 OK", JSON, ERROR(-32602, "Unknown tool"));
