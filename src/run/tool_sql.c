@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cj.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "run/call.h"
 #include "store/dbtask.h"
 
@@ -371,6 +372,8 @@ succeed(struct tool_sql *t, const struct dbtask_result *r,
 	call_succeed(answer, b.data, b.len);
 }
 
+static const char UNAVAILABLE[] = "unavailable";
+
 /* What the server's refusal means, without the server's words. */
 static const struct {
 	char prefix[6];
@@ -406,9 +409,9 @@ static const struct {
 	{ "23", "constraint", "A constraint of the database is against it; "
 			      "nothing has been changed",
 		false },
-	{ "08", "unavailable", "The database does not answer", true },
-	{ "53", "unavailable", "The database is out of resources", true },
-	{ "57P", "unavailable", "The database is going down", true },
+	{ "08", UNAVAILABLE, "The database does not answer", true },
+	{ "53", UNAVAILABLE, "The database is out of resources", true },
+	{ "57P", UNAVAILABLE, "The database is going down", true },
 	{ "", "sql_error", "The function failed; nothing has been changed",
 		false },
 };
@@ -430,7 +433,14 @@ refuse(struct tool_sql *t, const struct dbtask_result *r,
 	buf_init(&details, t->arena);
 	buf_puts(&details, "{\"sqlstate\":");
 	buf_jsons(&details, r->sqlstate);
-	if (r->is_raised) {
+	if (r->is_setup && fault.code != UNAVAILABLE) {
+		log_event(LOG_LEVEL_WARN, "tool.config", "why", r->message,
+			NULL);
+		fault.code = "tool_misconfigured";
+		fault.message = "The role that the tool runs under cannot be "
+				"used; nothing has been changed";
+		fault.is_retryable = false;
+	} else if (r->is_raised) {
 		/* These words were meant for whoever calls it. */
 		fault.code = "sql_error";
 		fault.message = r->message;

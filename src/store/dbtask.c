@@ -57,15 +57,27 @@ struct dbtask {
  * leave READ ONLY again.  client_connection_check_interval (PostgreSQL 14):
  * a statement whose task was closed does not go on for long.
  */
+#define SET_ROLE \
+	" set_config('role', coalesce($1, current_setting('role')), true)"
+/*
+ * A role that may use the server's own schema could approve its own calls and
+ * read what is not its own; there is none of the name that is set then.
+ */
+#define REFUSE_OWN_ROLES \
+	", CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_namespace n" \
+	" WHERE n.nspname = 'mcp' AND pg_catalog.has_schema_privilege(" \
+	"coalesce($1, current_user)::name, n.oid, 'USAGE'))" \
+	" THEN set_config('role', coalesce($1, current_user)" \
+	" || ' without rights in schema mcp', true) END"
 static const char SETTINGS[] =
 	"SELECT set_config('statement_timeout', $2, true),"
-	" set_config('transaction_read_only', $3, true),"
-	" set_config('role', coalesce($1, current_setting('role')), true)";
+	" set_config('transaction_read_only', $3, true)," SET_ROLE
+	REFUSE_OWN_ROLES;
 static const char SETTINGS_14[] =
 	"SELECT set_config('statement_timeout', $2, true),"
 	" set_config('client_connection_check_interval', '1000', true),"
-	" set_config('transaction_read_only', $3, true),"
-	" set_config('role', coalesce($1, current_setting('role')), true)";
+	" set_config('transaction_read_only', $3, true)," SET_ROLE
+	REFUSE_OWN_ROLES;
 
 static const char *const END_NAMES[DBTASK_END__MAX] = {
 	[DBTASK_OK] = "ok",
@@ -304,6 +316,7 @@ refused(struct dbtask *t, const PGresult *res)
 	const char *by = PQresultErrorField(res, PG_DIAG_SOURCE_FUNCTION);
 
 	r->end = DBTASK_REFUSED;
+	r->is_setup = t->n_results == 0;
 	r->sqlstate = field(t, res, PG_DIAG_SQLSTATE);
 	r->message = field(t, res, PG_DIAG_MESSAGE_PRIMARY);
 	r->hint = field(t, res, PG_DIAG_MESSAGE_HINT);

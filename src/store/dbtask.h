@@ -48,6 +48,7 @@ struct dbtask_result {
 	const char *message;
 	const char *hint; /* may be NULL */
 	bool is_raised;	  /* by RAISE in a PL/pgSQL function */
+	bool is_setup;	  /* the role or a setting, not the statement */
 };
 
 struct dbtask_pool *dbtask_pool_new(void);

@@ -266,6 +266,9 @@ test_configuration(void **state UNUSED)
 		"{\"role\":\"tool_role\",\"max_rows\":0}",
 		"{\"service\":\"a b\"}", "{\"service\":\"x host=y\"}",
 		"{\"role\":\"tool_role\",\"timeout_ms\":\"1\"}" };
+	static const char *const ROLES[] = { "{\"role\":\"no_such_role\"}",
+		"{\"role\":\"mcp_responder\"}", "{\"role\":\"mcp_admin\"}",
+		"{\"role\":\"mcp_owner\"}", "{\"role\":\"postgres\"}" };
 	size_t i;
 
 	for (i = 0; i < NELEM(BAD); i++)
@@ -277,9 +280,10 @@ test_configuration(void **state UNUSED)
 				 "true", "false", "bigint"),
 			    "{\"a\":1}"),
 		"tool_misconfigured");
-	assert_code(call_with("{\"role\":\"no_such_role\"}", ADD,
-			    "{\"a\":1}"),
-		"invalid_tool_arguments");
+	/* none, and those that could approve their own calls */
+	for (i = 0; i < NELEM(ROLES); i++)
+		assert_code(call_with(ROLES[i], ADD, "{\"a\":1}"),
+			"tool_misconfigured");
 	assert_code(call_with("{\"service\":\"no_such_service\"}", ADD,
 			    "{\"a\":1}"),
 		"unavailable");
