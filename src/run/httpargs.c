@@ -110,6 +110,34 @@ put_matrix(struct building *b, const char *name, const struct cJSON *v,
 	}
 }
 
+/*
+ * Is a part of the encoded text P "." or ".."?  Servers and libraries take
+ * these away, and many do so after decoding what is between them.
+ */
+static bool
+has_dots(const char *p)
+{
+	static const char *const between[] = { "/", "%2F", "%5C" };
+	size_t at = 0, len = 0, i;
+
+	for (;;) {
+		for (i = 0; i < NELEM(between); i++)
+			if (strncmp(p + at + len, between[i],
+				    strlen(between[i])) == 0)
+				break;
+		if (i == NELEM(between) && p[at + len] != '\0') {
+			len++;
+			continue;
+		}
+		if ((len == 1 || len == 2) && strspn(p + at, ".") >= len)
+			return true;
+		if (p[at + len] == '\0')
+			return false;
+		at += len + strlen(between[i]);
+		len = 0;
+	}
+}
+
 static bool
 put_path_value(struct building *b, const struct cJSON *param, const char *name,
 	const struct cJSON *v)
@@ -142,20 +170,12 @@ put_path_value(struct building *b, const struct cJSON *param, const char *name,
 	if (*last == '\0')
 		return fail(
 			b, arena_printf(b->a, "%s: must not be empty", name));
-	/* Servers and libraries take these away, encoded or not. */
-	for (;;) {
-		size_t len = strcspn(last, "/");
-
-		if ((len == 1 && last[0] == '.') ||
-			(len == 2 && last[0] == '.' && last[1] == '.'))
-			return fail(b, arena_printf(b->a,
-					       "%s: \".\" and \"..\" cannot be "
-					       "in a path",
-					       name));
-		if (last[len] == '\0')
-			return true;
-		last += len + 1;
-	}
+	if (has_dots(last))
+		return fail(b, arena_printf(b->a,
+				       "%s: \".\" and \"..\" cannot be in a "
+				       "path",
+				       name));
+	return true;
 }
 
 static void
