@@ -3,10 +3,14 @@
 
 #include "run/outbound.h"
 
+#include <ctype.h>
+#include <openssl/evp.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cj.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/seal.h"
 #include "net/addr.h"
 #include "net/fetch.h"
@@ -151,6 +155,140 @@ outbound_configure(struct arena *a, const char *text, struct outbound *out)
  */
 
 static void
+needle_add(struct outbound *o, const char *text, size_t len)
+{
+	size_t i;
+
+	assert(o->n_needles < OUTBOUND_NEEDLES_MAX);
+	for (i = 0; i < o->n_needles; i++)
+		if (o->needle[i].len == len &&
+			memcmp(o->needle[i].text, text, len) == 0)
+			return;
+	o->needle[o->n_needles++] =
+		(struct outbound_needle){ mem_dup(text, len), len };
+}
+
+/* No growth: no copies left behind. */
+static void
+open_buf(struct buf *b, struct arena *a, const char *secret)
+{
+	buf_init(b, a);
+	(void)buf_reserve(b, 12 * strlen(secret) + 3);
+}
+
+static void
+close_buf(struct buf *b)
+{
+	seal_forget(b->data, b->len);
+}
+
+/* As JSON has it; some escape the slash too. */
+static void
+needles_json(struct outbound *o, struct arena *a, const char *secret)
+{
+	struct buf plain, slashes;
+	size_t i;
+
+	open_buf(&plain, a, secret);
+	buf_jsons(&plain, secret);
+	open_buf(&slashes, a, secret);
+	for (i = 1; i + 1 < plain.len; i++) {
+		if (plain.data[i] == '/')
+			buf_putc(&slashes, '\\');
+		buf_putc(&slashes, plain.data[i]);
+	}
+	needle_add(o, plain.data + 1, plain.len - 2);
+	needle_add(o, slashes.data, slashes.len);
+	close_buf(&plain);
+	close_buf(&slashes);
+}
+
+/* As a URL has it, in capitals or not, and as a form has it. */
+static void
+needles_url(struct outbound *o, struct arena *a, const char *secret)
+{
+	struct buf url, lower, form;
+	const char *p;
+
+	open_buf(&url, a, secret);
+	open_buf(&lower, a, secret);
+	open_buf(&form, a, secret);
+	url_encode(&url, secret, strlen(secret), "");
+	for (p = url.data; *p != '\0'; p++) {
+		if (*p != '%') {
+			buf_putc(&lower, *p);
+			buf_putc(&form, *p);
+			continue;
+		}
+		buf_printf(&lower, "%%%c%c", tolower(p[1]), tolower(p[2]));
+		if (strncmp(p, "%20", 3) == 0)
+			buf_putc(&form, '+');
+		else
+			buf_put(&form, p, 3);
+		p += 2;
+	}
+	needle_add(o, url.data, url.len);
+	needle_add(o, lower.data, lower.len);
+	needle_add(o, form.data, form.len);
+	close_buf(&url);
+	close_buf(&lower);
+	close_buf(&form);
+}
+
+/* As base64 has what begins with it; its last letters depend on what follows
+ * and are left. */
+static void
+needle_base64(struct outbound *o, struct arena *a, const char *secret)
+{
+	size_t len = strlen(secret) / 3 * 3;
+	char *b = arena_alloc(a, len / 3 * 4 + 1);
+
+	EVP_EncodeBlock((unsigned char *)b, (const unsigned char *)secret,
+		(int)len);
+	needle_add(o, b, len / 3 * 4);
+	seal_forget(b, len / 3 * 4);
+}
+
+/* The secrets alone, in the ways that they may come back in. */
+static void
+needles_make(struct outbound *o, const struct outbound_value *v, size_t n)
+{
+	const char *secret;
+	struct arena *a;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (v[i].value == NULL)
+			continue;
+		secret = v[i].value + strlen(v[i].text);
+		if (strlen(secret) < OUTBOUND_SECRET_MIN)
+			continue;
+		a = arena_new(128 * strlen(secret) + 65536);
+		needle_add(o, secret, strlen(secret));
+		needles_json(o, a, secret);
+		needles_url(o, a, secret);
+		/* Three letters of a word are no secret. */
+		if (strlen(secret) >= OUTBOUND_BASE64_MIN)
+			needle_base64(o, a, secret);
+		arena_free(a);
+	}
+}
+
+static void
+needles_free(struct outbound *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->n_needles; i++) {
+		seal_forget(o->needle[i].text, o->needle[i].len);
+		free(o->needle[i].text);
+	}
+	free(o->needle);
+	o->needle = NULL;
+	o->n_needles = 0;
+}
+
+static void
 lock(struct outbound_value *v, size_t n)
 {
 	size_t i;
@@ -168,6 +306,7 @@ outbound_lock(struct outbound *o)
 {
 	lock(o->header, o->n_header);
 	lock(o->query, o->n_query);
+	needles_free(o);
 }
 
 static int
@@ -207,8 +346,13 @@ outbound_unlock(
 	const struct outbound_env *env, struct outbound *o, struct err *e)
 {
 	if (unlock(env, o->header, o->n_header, e) == 0 &&
-		unlock(env, o->query, o->n_query, e) == 0)
+		unlock(env, o->query, o->n_query, e) == 0) {
+		o->needle = mem_zalloc(
+			OUTBOUND_NEEDLES_MAX, sizeof(*o->needle));
+		needles_make(o, o->header, o->n_header);
+		needles_make(o, o->query, o->n_query);
 		return 0;
+	}
 	outbound_lock(o);
 	return -1;
 }
@@ -275,70 +419,32 @@ outbound_request(const struct outbound_env *env, const struct outbound *o,
  * What comes back.
  */
 
-enum { NEEDLES_MAX = 4 * OUTBOUND_HEADERS_MAX };
-
-struct needle {
-	const char *text;
-	size_t len;
-	bool is_copy;
-};
-
-/* The secrets alone, as they are and as JSON strings have them. */
 static size_t
-needles_add(struct arena *a, const struct outbound_value *v, size_t n_values,
-	struct needle *out, size_t n)
+needle_at(const struct outbound *o, const char *text, size_t len)
 {
-	const char *secret;
-	struct buf b;
-	size_t i;
+	size_t longest = 0, i;
 
-	for (i = 0; i < n_values; i++) {
-		if (v[i].value == NULL)
-			continue;
-		secret = v[i].value + strlen(v[i].text);
-		if (strlen(secret) < OUTBOUND_SECRET_MIN)
-			continue;
-		out[n++] = (struct needle){ secret, strlen(secret), false };
-		buf_init(&b, a);
-		buf_jsons(&b, secret);
-		if (b.len - 2 != strlen(secret))
-			out[n++] =
-				(struct needle){ b.data + 1, b.len - 2, true };
-		else
-			seal_forget(b.data, b.len);
-	}
-	return n;
-}
-
-static size_t
-needle_at(const struct needle *needle, size_t n, const char *text, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (needle[i].len <= len &&
-			memcmp(needle[i].text, text, needle[i].len) == 0)
-			return needle[i].len;
-	return 0;
+	for (i = 0; i < o->n_needles; i++)
+		if (o->needle[i].len <= len && o->needle[i].len > longest &&
+			memcmp(o->needle[i].text, text, o->needle[i].len) == 0)
+			longest = o->needle[i].len;
+	return longest;
 }
 
 const char *
 outbound_redact(const struct outbound *o, struct arena *a, const char *text,
 	size_t *len)
 {
-	struct needle needle[NEEDLES_MAX];
 	bool first[256] = { false };
-	size_t i = 0, done = 0, n_needles, n;
+	size_t i = 0, done = 0, n;
 	struct buf b;
 
-	n_needles = needles_add(a, o->header, o->n_header, needle, 0);
-	n_needles = needles_add(a, o->query, o->n_query, needle, n_needles);
-	for (n = 0; n < n_needles; n++)
-		first[(unsigned char)needle[n].text[0]] = true;
+	for (n = 0; n < o->n_needles; n++)
+		first[(unsigned char)o->needle[n].text[0]] = true;
 	buf_init(&b, a);
 	while (i < *len) {
 		n = first[(unsigned char)text[i]]
-			    ? needle_at(needle, n_needles, text + i, *len - i)
+			    ? needle_at(o, text + i, *len - i)
 			    : 0;
 		if (n == 0) {
 			i++;
@@ -349,9 +455,6 @@ outbound_redact(const struct outbound *o, struct arena *a, const char *text,
 		i += n;
 		done = i;
 	}
-	for (n = 0; n < n_needles; n++)
-		if (needle[n].is_copy)
-			seal_forget((char *)needle[n].text, needle[n].len);
 	if (done == 0)
 		return text;
 	buf_put(&b, text + done, *len - done);

@@ -37,13 +37,26 @@ struct outbound_env {
 };
 
 /* Places for secrets in one config. */
-enum { OUTBOUND_HEADERS_MAX = 32, OUTBOUND_SECRET_MIN = 4 };
+enum {
+	OUTBOUND_HEADERS_MAX = 32,
+	OUTBOUND_SECRET_MIN = 4,
+	OUTBOUND_BASE64_MIN = 8,
+	/* itself, in JSON (also with "\/"), in a URL (%2F, %2f), in a form, in
+	 * base64 */
+	OUTBOUND_NEEDLES_MAX = 2 * 7 * OUTBOUND_HEADERS_MAX,
+};
 
 struct outbound_value {
 	const char *name;
 	const char *text;   /* literal, or the prefix */
 	const char *secret; /* its name; NULL: a literal */
 	char *value;	    /* prefix and secret; filled by outbound_unlock */
+};
+
+/* A way to write a secret. */
+struct outbound_needle {
+	char *text;
+	size_t len;
 };
 
 struct outbound {
@@ -56,6 +69,8 @@ struct outbound {
 	int64_t timeout_ms; /* 0: not given */
 	int64_t max_bytes;
 	int64_t redirects; /* -1: not given */
+	struct outbound_needle *needle; /* filled by outbound_unlock */
+	size_t n_needles;
 };
 
 /* NULL with *OUT in A, or what is wrong with TEXT, a source's config. */
