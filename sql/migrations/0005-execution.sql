@@ -692,13 +692,11 @@ BEGIN
     END IF;
     SELECT x.status, x.deadline_at INTO e FROM mcp.execution x
         WHERE x.execution_id = p_execution_id;
-    IF e.status = 'waiting' THEN
-        IF e.deadline_at <= now() THEN
-            PERFORM mcp.execution_close(p_execution_id, 'expired', 'expired',
-                NULL, NULL);
-        ELSE
-            PERFORM mcp.execution_overdue(p_execution_id);
-        END IF;
+    IF e.status = 'waiting' AND e.deadline_at <= now() THEN
+        PERFORM mcp.execution_close(p_execution_id, 'expired', 'expired',
+            NULL, NULL);
+    ELSIF e.status IN ('waiting', 'running') THEN
+        PERFORM mcp.execution_overdue(p_execution_id);
     END IF;
 
     SELECT x.* INTO e FROM mcp.execution x

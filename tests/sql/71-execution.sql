@@ -273,6 +273,18 @@ SELECT is(attstorage, 'e', 'the heap is not compressed again')
 FROM pg_attribute WHERE attrelid = 'mcp.execution'::regclass
     AND attname = 'heap';
 
+-- A word that comes after its time, for a run that is busy with another.
+SELECT pg_temp.open(20) \g /dev/null
+SELECT pg_temp.ask(20, 1, 0) \g /dev/null
+SELECT pg_temp.ask(20, 1, 1, 'approval', 1) \g /dev/null
+SELECT is(pg_temp.suspend(20, 1), 'ok', 'two questions');
+SELECT is(pg_temp.resume(20, 0), 'claimed 2', 'one is answered');
+UPDATE mcp.execution_call SET deadline_at = now()
+WHERE execution_id = pg_temp.id(20) AND seq = 1;
+SELECT is(pg_temp.resume(20, 1), 'running 2', 'the other too late');
+SELECT is(pg_temp.call(20, 1), 'waiting decline timeout',
+    'and it does not count');
+
 -- Views.
 SELECT is((path, status, action, decided_via, ms IS NOT NULL)::text,
     '(s.post,done,accept,resume,t)', 'call_recent')
