@@ -72,6 +72,7 @@ libmcp_a_SOURCES = \
 	src/run/engine.c src/run/engine.h \
 	src/run/loop.c src/run/loop.h \
 	src/run/loopcall.c src/run/loopcall.h \
+	src/run/pending.c src/run/pending.h \
 	src/run/policy.c src/run/policy.h \
 	src/run/vault.c src/run/vault.h \
 	src/run/render.c src/run/render.h \

@@ -16,6 +16,7 @@
 #include "run/builtin.h"
 #include "run/dispatch.h"
 #include "run/loopcall.h"
+#include "run/pending.h"
 #include "run/policy.h"
 #include "run/render.h"
 #include "run/run.h"
@@ -95,7 +96,7 @@ on_call(struct loop *l, const struct sandbox_call *call)
 	if (call->path[0] == '$') {
 		policy_elicit(loopcall_arena(l, c), c->args, c->args_len,
 			&message, &schema);
-		loopcall_ask(l, c, true, message, schema);
+		loopcall_ask(l, c, NULL, message, schema);
 	}
 }
 
@@ -404,8 +405,14 @@ recall(struct loop *l, const struct ledger_call *rows, size_t n)
 		loopcall_set_state(l, c,
 			rows[i].status == LEDGER_WAITING ? CALL_ASKED :
 							   CALL_OVER);
-		if (c->state == CALL_ASKED && c->row.action != NULL)
+		if (c->state != CALL_ASKED)
+			continue;
+		if (c->row.action != NULL)
 			l->has_decisions = true;
+		else
+			pending_show(&(struct pending_key){ l->env->keys, l->id,
+					     c->number },
+				l->arena, &c->row);
 	}
 }
 

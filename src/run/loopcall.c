@@ -16,9 +16,9 @@
 #include "run/check.h"
 #include "run/dispatch.h"
 #include "run/loop.h"
+#include "run/pending.h"
 #include "run/policy.h"
 #include "run/run.h"
-#include "run/vault.h"
 #include "store/catalog.h"
 
 enum {
@@ -416,6 +416,14 @@ check_args(struct loop *l, struct loop_call *c,
 	return false;
 }
 
+static struct pending_key
+pending_key(const struct loop *l, const struct loop_call *c)
+{
+	return (struct pending_key){ .keys = l->env->keys,
+		.execution_id = l->id,
+		.number = c->number };
+}
+
 static const char *
 keep_text(struct loop *l, const char *s)
 {
@@ -423,22 +431,23 @@ keep_text(struct loop *l, const char *s)
 }
 
 void
-loopcall_ask(struct loop *l, struct loop_call *c, bool is_elicit,
-	const char *message, const char *schema)
+loopcall_ask(struct loop *l, struct loop_call *c,
+	const struct catalog_tool *tool, const char *message,
+	const char *schema)
 {
 	struct arena *a = loopcall_arena(l, c);
+	bool is_elicit = tool == NULL;
 	struct ledger_question q = { .is_elicit = is_elicit,
 		.message = message,
 		.schema = schema,
 		.window_s = l->env->conf->approval_window_s };
-	struct vault_label label = { .what = "args" };
 	enum execution_outcome outcome;
 	struct call_answer answer;
 	unsigned char sha256[32];
 	struct ledger_value args;
+	struct pending_key pending;
 	struct ledger_key key;
 	const char *deadline;
-	const void *pending;
 	struct err e;
 
 	if (l->env->keys == NULL) {
@@ -452,15 +461,11 @@ loopcall_ask(struct loop *l, struct loop_call *c, bool is_elicit,
 		return;
 	}
 	key = key_of(l, c);
-	label.execution_id = l->id;
-	label.number = c->number;
-	if (!is_elicit) {
-		if (vault_close(l->env->keys, a, &label, c->args, c->args_len,
-			    &pending, &q.pending_len, &e) != 0) {
-			answer_unavailable(l, c, &e);
-			return;
-		}
-		q.pending = pending;
+	pending = pending_key(l, c);
+	if (!is_elicit && pending_close(&pending, a, tool, c->args,
+				  c->args_len, &q, &e) != 0) {
+		answer_unavailable(l, c, &e);
+		return;
 	}
 	args = value_of(l, c->args, c->args_len, sha256);
 	if (ledger_ask(l->env->db, a, &key, c->path, &args, &q, &outcome,
@@ -481,6 +486,8 @@ loopcall_ask(struct loop *l, struct loop_call *c, bool is_elicit,
 		.message = keep_text(l, message),
 		.schema = keep_text(l, schema),
 		.deadline = keep_text(l, deadline) };
+	if (args.value == NULL)
+		pending_preview(&c->row, l->arena, c->args, c->args_len);
 	loopcall_set_state(l, c, CALL_ASKED);
 	loopcall_release(c);
 }
@@ -518,7 +525,7 @@ loopcall_begin(struct loop *l, struct loop_call *c)
 		return;
 	}
 	if (tool.needs_approval) {
-		loopcall_ask(l, c, false, policy_question(a, &tool), NULL);
+		loopcall_ask(l, c, &tool, policy_question(a, &tool), NULL);
 		return;
 	}
 	if (note_begin(l, c, &outcome, &e) != 0) {
@@ -579,15 +586,14 @@ static void
 go(struct loop *l, struct loop_call *c)
 {
 	struct arena *a = loopcall_arena(l, c);
-	struct vault_label label = { .what = "args",
-		.execution_id = l->id,
-		.number = c->number };
 	struct ledger_key key = key_of(l, c);
+	unsigned char digest[PENDING_TOOL_LEN];
 	enum execution_outcome outcome;
+	struct pending_key pending = pending_key(l, c);
+	struct pending asked;
 	enum catalog_outcome found;
 	struct catalog_tool tool;
 	const char *suggestions;
-	const void *args;
 	struct err e;
 	int opened;
 
@@ -599,12 +605,15 @@ go(struct loop *l, struct loop_call *c)
 		loopcall_stop(l, EXECUTION_WAITING);
 		return;
 	}
-	opened = vault_open(l->env->keys, a, &label, c->row.pending,
-		c->row.pending_len, &args, &c->args_len, &e);
-	if (opened != 0)
+	opened = pending_open(&pending, a, &c->row, &asked, &e);
+	if (opened != 0) {
 		log_err(LOG_LEVEL_ERR, "call.pending", &e);
-	else
-		c->args = arena_memdup(l->arena, args, c->args_len);
+	} else {
+		c->args_len = asked.args_len;
+		c->args = arena_memdup(l->arena, asked.args, asked.args_len);
+	}
+	if (found == CATALOG_OK)
+		pending_digest(&tool, digest);
 	err_clear(&e);
 	if (ledger_go(l->env->db, a, &key, &outcome, &e) != 0) {
 		log_err(LOG_LEVEL_WARN, "call.failed", &e);
@@ -629,6 +638,10 @@ go(struct loop *l, struct loop_call *c)
 		fail_approved(l, c, "tool_not_found",
 			"The call has not been made: the tool is not there "
 			"any more");
+	else if (memcmp(digest, asked.tool, sizeof(digest)) != 0)
+		fail_approved(l, c, "tool_changed",
+			"The call has not been made: the tool has been changed "
+			"since it was approved. Call it again to ask again.");
 	else
 		send_call(l, c, &tool);
 }

@@ -14,6 +14,7 @@
 #include "store/ledger.h"
 
 struct arena;
+struct catalog_tool;
 struct dispatch;
 struct loop_begin;
 struct run_env;
@@ -99,9 +100,11 @@ void loopcall_begin(struct loop *l, struct loop_call *c);
 void loopcall_refuse(struct loop *l, struct loop_call *c,
 	const struct call_answer *answer);
 
-/* Ask for a word on C.  MESSAGE and SCHEMA may live in its arena. */
-void loopcall_ask(struct loop *l, struct loop_call *c, bool is_elicit,
-	const char *message, const char *schema);
+/* Ask for a word on C, a call of TOOL (NULL: a question of the program's).
+ * MESSAGE and SCHEMA may live in its arena. */
+void loopcall_ask(struct loop *l, struct loop_call *c,
+	const struct catalog_tool *tool, const char *message,
+	const char *schema);
 
 /* Carry out the words that have come for questions. */
 void loopcall_carry_out(struct loop *l);

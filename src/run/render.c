@@ -386,6 +386,11 @@ put_question(struct buf *b, const struct ledger_call *q)
 		buf_jsons(b, q->path);
 		buf_puts(b, ",\"args\":");
 		buf_puts(b, q->args != NULL ? q->args : "null");
+		if (q->args == NULL && q->preview != NULL) {
+			buf_puts(b, ",\"argsPreview\":");
+			buf_jsons(b, q->preview);
+			buf_printf(b, ",\"argsBytes\":%zu", q->args_len);
+		}
 	}
 	if (q->deadline != NULL) {
 		buf_puts(b, ",\"deadline\":");
@@ -403,6 +408,11 @@ put_question_text(struct buf *b, const struct ledger_call *q)
 		buf_printf(b, "tool: %s\narguments: ", q->path);
 		if (q->args != NULL)
 			render_pretty(b, q->args, strlen(q->args));
+		else if (q->preview != NULL)
+			buf_printf(b,
+				"(the beginning of %zu bytes, too long to be "
+				"shown)\n%s",
+				q->args_len, q->preview);
 		else
 			buf_puts(b, "(too long to be shown)");
 		buf_putc(b, '\n');

@@ -16,6 +16,7 @@
 #include "run/check.h"
 #include "run/engine.h"
 #include "run/loop.h"
+#include "run/pending.h"
 #include "run/render.h"
 #include "run/vault.h"
 #include "store/ledger.h"
@@ -507,8 +508,12 @@ show_questions(const struct run_env *env, const struct run_word *word,
 			.path = call[i].path,
 			.status = ledger_status_name(call[i].status),
 			.ms = call[i].ms };
-		if (call[i].status == LEDGER_WAITING && call[i].action == NULL)
-			question[n_questions++] = &call[i];
+		if (call[i].status != LEDGER_WAITING || call[i].action != NULL)
+			continue;
+		pending_show(&(struct pending_key){ env->keys, word->id,
+				     call[i].seq },
+			env->arena, &call[i]);
+		question[n_questions++] = &call[i];
 	}
 	r.call = list;
 	r.n_calls = n;

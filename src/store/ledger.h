@@ -83,6 +83,8 @@ struct ledger_call {
 	enum ledger_status status;
 	int64_t generation;	 /* that last wrote the row */
 	const char *args;	 /* may be NULL: not kept */
+	const char *preview;	 /* for who shows it: the beginning of those */
+	size_t args_len;	 /* with preview: of all */
 	const char *args_sha256; /* hex */
 	const unsigned char *pending; /* sealed; NULL: none */
 	size_t pending_len;
