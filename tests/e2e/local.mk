@@ -29,6 +29,8 @@ EXTRA_DIST += \
 	tests/e2e/test_behaviour_sessions.py \
 	tests/e2e/test_break_limits.py \
 	tests/e2e/test_break_outside.py \
+	tests/e2e/test_break_runs.py \
+	tests/e2e/test_break_upstream.py \
 	tests/e2e/test_concurrency.py \
 	tests/e2e/test_crash_runs.py \
 	tests/e2e/test_execute.py \
