@@ -26,7 +26,7 @@ mcp_sandbox_SOURCES = \
 	src/sandbox/main.c \
 	src/sandbox/realm.c src/sandbox/realm.h \
 	src/sandbox/rt.c src/sandbox/rt.h \
-	src/sandbox/seccomp.c src/sandbox/seccomp.h \
+	src/sandbox/fence.c src/sandbox/fence.h \
 	src/sandbox/suspend.c src/sandbox/suspend.h \
 	src/sandbox/vm.c src/sandbox/vm.h \
 	src/sandbox/wire.c src/sandbox/wire.h

@@ -21,8 +21,8 @@
 #include <ucontext.h>
 
 #include "sandbox/engine.h"
+#include "sandbox/fence.h"
 #include "sandbox/image.h"
-#include "sandbox/seccomp.h"
 #include "sandbox/suspend.h"
 #include "sandbox/vm.h"
 #include "sandbox/wire.h"
@@ -412,7 +412,7 @@ run(void)
 	why = image_open(image, &hooks);
 	if (why != NULL)
 		fail(FRAME_ERROR_START, why);
-	seccomp_close_all();
+	fence_close_all();
 
 	fault = wire_header(&h);
 	if (fault == FRAME_OK && h.kind != FRAME_RUN &&
@@ -429,14 +429,14 @@ run(void)
 	if (why == NULL && h.kind != FRAME_RESUME)
 		why = engine_prepare(limits.stack_bytes);
 	if (why == NULL)
-		why = seccomp_drop(h.kind == FRAME_CHECKER
+		why = fence_drop(h.kind == FRAME_CHECKER
 					   ? CHECKER_CPU_S
 					   : limits.cpu_ms / 1000 + 2);
 	if (why == NULL) {
 		set_timer(ITIMER_REAL, limits.wall_ms);
 		if (h.kind != FRAME_CHECKER)
 			set_timer(ITIMER_PROF, limits.cpu_ms);
-		why = seccomp_enter();
+		why = fence_enter();
 	}
 	if (why != NULL)
 		fail(FRAME_ERROR_START, why);

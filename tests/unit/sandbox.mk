@@ -14,9 +14,9 @@ UNIT_SANDBOX = \
 check_PROGRAMS += $(UNIT_SANDBOX)
 TESTS += $(UNIT_SANDBOX)
 
-# The product's own seccomp.c: what it installs is what is tried.
+# The product's own fence.c: what it installs is what is tried.
 tests_unit_test_escape_SOURCES = tests/unit/test_escape.c \
-	src/sandbox/seccomp.c src/sandbox/seccomp.h
+	src/sandbox/fence.c src/sandbox/fence.h
 tests_unit_test_escape_CFLAGS = $(AM_CFLAGS) $(SECCOMP_CFLAGS)
 tests_unit_test_escape_LDADD = $(UNIT_LIBS) $(SECCOMP_LIBS)
 

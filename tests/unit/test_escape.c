@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "sandbox/seccomp.h"
+#include "sandbox/fence.h"
 
 static pid_t parent;
 static int spare_socket = -1;
@@ -232,7 +232,7 @@ end_of(void (*fn)(void))
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (seccomp_enter() != NULL)
+		if (fence_enter() != NULL)
 			_exit(99);
 		fn();
 		syscall(SYS_exit_group, 42);
@@ -291,7 +291,7 @@ test_dropped(void **state UNUSED)
 		struct rlimit r;
 		int bad = 0;
 
-		if (seccomp_drop(7) != NULL)
+		if (fence_drop(7) != NULL)
 			_exit(99);
 		bad |= prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1;
 		bad |= (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0) << 1;
@@ -324,7 +324,7 @@ test_all_closed(void **state UNUSED)
 
 		dup2(2, FRAME_FD);
 		dup2(2, 200);
-		seccomp_close_all();
+		fence_close_all();
 		for (int fd = 0; fd < 1024; fd++)
 			open_fds += fcntl(fd, F_GETFD) >= 0;
 		_exit(open_fds == 1 && fcntl(FRAME_FD, F_GETFD) >= 0 ? 0 : 1);

@@ -3,7 +3,7 @@
 
 #include "sandbox/frame.h"
 
-#include "sandbox/seccomp.h"
+#include "sandbox/fence.h"
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 #include <signal.h>
 
 void
-seccomp_close_all(void)
+fence_close_all(void)
 {
 	struct rlimit r;
 
@@ -31,7 +31,7 @@ seccomp_close_all(void)
 }
 
 const char *
-seccomp_drop(unsigned cpu_s)
+fence_drop(unsigned cpu_s)
 {
 	/*
 	 * The soft CPU limit sends SIGXCPU, whose default action tells the
@@ -74,7 +74,7 @@ seccomp_drop(unsigned cpu_s)
 }
 
 const char *
-seccomp_enter(void)
+fence_enter(void)
 {
 	static const int plain[] = {
 		SCMP_SYS(exit_group),
