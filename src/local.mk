@@ -55,13 +55,13 @@ libmcp_a_SOURCES = \
 	src/http/route.c src/http/route.h \
 	src/http/sse.c src/http/sse.h \
 	src/http/worker.c src/http/worker.h \
-	src/auth/apitoken.c src/auth/apitoken.h \
 	src/auth/bearer.c src/auth/bearer.h \
 	src/auth/jwks.c src/auth/jwks.h \
 	src/auth/jws.c src/auth/jws.h \
 	src/auth/keys.c src/auth/keys.h \
 	src/auth/membership.c src/auth/membership.h \
 	src/auth/metadata.c src/auth/metadata.h \
+	src/auth/opaque.c src/auth/opaque.h \
 	src/auth/outage.h \
 	src/auth/seen.c src/auth/seen.h \
 	src/rpc/msg.c src/rpc/msg.h \

@@ -4,7 +4,7 @@
 #include "admin/tokens.h"
 
 #include "admin/table.h"
-#include "auth/apitoken.h"
+#include "auth/opaque.h"
 #include "base/conf.h"
 #include "base/err.h"
 #include "store/apitoken.h"
@@ -91,7 +91,7 @@ tokens_issue(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 {
 	struct apitoken_owner owner = { "local", argv[1], argv[0] };
 	struct apitoken_new t = { .name = "" };
-	char token[APITOKEN_LEN + 1];
+	char token[OPAQUE_LEN + 1];
 	int64_t id;
 
 	if (admin_check_id("organization", argv[0], e) != 0 ||
@@ -112,9 +112,9 @@ tokens_issue(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 	/* The principal that the same account's JWTs name. */
 	if (ad->conf->issuer[0] != '\0')
 		owner.issuer = ad->conf->issuer;
-	apitoken_make(token);
-	apitoken_hash(token, APITOKEN_LEN, t.sha256);
-	t.hint = token + APITOKEN_LEN - APITOKEN_HINT_LEN;
+	opaque_make(token);
+	opaque_hash(token, OPAQUE_LEN, t.sha256);
+	t.hint = token + OPAQUE_LEN - OPAQUE_HINT_LEN;
 	if (admin_begin(ad, e) != 0 || member_note(ad, argv, e) != 0 ||
 		apitoken_issue(ad->db, ad->arena, &owner, &t, &id, e) != 0 ||
 		admin_commit(ad, argv[0], argv[1], e) != 0)

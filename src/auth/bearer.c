@@ -5,10 +5,10 @@
 
 #include <openssl/sha.h>
 
-#include "auth/apitoken.h"
 #include "auth/jwks.h"
 #include "auth/jws.h"
 #include "auth/keys.h"
+#include "auth/opaque.h"
 #include "auth/seen.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -107,17 +107,17 @@ check_apitoken(struct bearer *b, struct db *db, struct arena *a,
 	const char *token, size_t len, enum bearer_outcome *outcome,
 	struct principal *out, const char **why, struct err *e)
 {
-	unsigned char hash[APITOKEN_HASH_LEN];
+	unsigned char hash[OPAQUE_HASH_LEN];
 	struct apitoken_owner owner;
 	enum apitoken_outcome found;
 	struct seen_token t = { 0 };
 	const struct seen_token *known;
 
-	if (!apitoken_is_valid(token, len)) {
+	if (!opaque_is_valid(token, len)) {
 		*outcome = refuse(why, "apitoken");
 		return 0;
 	}
-	apitoken_hash(token, len, hash);
+	opaque_hash(token, len, hash);
 	known = seen_find(b->seen, hash, NO_KEYS);
 	if (known == NULL) {
 		if (apitoken_find(db, a, hash, &found, &owner, e) != 0)
@@ -243,7 +243,7 @@ bearer_check(struct bearer *b, struct db *db, struct arena *a,
 		*outcome = refuse(why, "malformed");
 		return 0;
 	}
-	if (apitoken_has_prefix(token, len))
+	if (opaque_has_prefix(token, len))
 		return check_apitoken(
 			b, db, a, token, len, outcome, out, why, e);
 	if (*b->conf->issuer == '\0') {

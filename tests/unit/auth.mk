@@ -3,7 +3,7 @@
 
 if HAVE_CMOCKA
 UNIT_AUTH = \
-	tests/unit/test_apitoken \
+	tests/unit/test_opaque \
 	tests/unit/test_bearer \
 	tests/unit/test_fetch \
 	tests/unit/test_jwks \
@@ -23,7 +23,7 @@ FAKESTORE_LINK = $(AM_LDFLAGS) \
 	-Wl,--wrap=keyset_fail,--wrap=apitoken_find \
 	-Wl,--wrap=clock_wall_s,--wrap=clock_mono_ms
 
-tests_unit_test_apitoken_LDADD = $(UNIT_LIBS)
+tests_unit_test_opaque_LDADD = $(UNIT_LIBS)
 tests_unit_test_bearer_SOURCES = tests/unit/test_bearer.c \
 	$(UNIT_STUBHTTP) $(UNIT_TESTKEY) $(UNIT_FAKESTORE)
 tests_unit_test_bearer_LDFLAGS = $(FAKESTORE_LINK)

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <openssl/sha.h>
 
-#include "auth/apitoken.h"
 #include "auth/bearer.h"
 #include "auth/keys.h"
+#include "auth/opaque.h"
 #include "auth/seen.h"
 #include "base/arena.h"
 #include "base/conf.h"
@@ -473,11 +473,11 @@ static void
 test_database_down(void **state)
 {
 	struct fixture *t = *state;
-	char *good = token(t, 0, "k0", 30000), api[APITOKEN_LEN + 1];
+	char *good = token(t, 0, "k0", 30000), api[OPAQUE_LEN + 1];
 
 	fakestore.is_down = true;
 	assert_int_equal(check(t, t->b, good), UNDECIDED);
-	apitoken_make(api);
+	opaque_make(api);
 	assert_int_equal(check(t, t->b, api), UNDECIDED);
 	fakestore.is_down = false;
 	assert_int_equal(check(t, t->b, good), BEARER_OK);
@@ -594,12 +594,12 @@ static void
 test_api_token(void **state)
 {
 	struct fixture *t = *state;
-	char api[APITOKEN_LEN + 1], other[APITOKEN_LEN + 1];
+	char api[OPAQUE_LEN + 1], other[OPAQUE_LEN + 1];
 	int i;
 
-	apitoken_make(api);
-	apitoken_make(other);
-	apitoken_hash(api, APITOKEN_LEN, fakestore.sha256);
+	opaque_make(api);
+	opaque_make(other);
+	opaque_hash(api, OPAQUE_LEN, fakestore.sha256);
 	for (i = 0; i < 5; i++) {
 		assert_int_equal(check(t, t->b, api), BEARER_OK);
 		assert_string_equal(t->who.issuer, "local");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* apitoken: the form of API tokens and their digest. */
+/* opaque: the form of API tokens and their digest. */
 #include "base/compat.h"
 
 #include <setjmp.h>
 
 #include <cmocka.h>
 
-#include "auth/apitoken.h"
+#include "auth/opaque.h"
 #include "base/hex.h"
 
 #define A43 "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -15,19 +15,19 @@
 static bool
 is_valid(const char *s)
 {
-	return apitoken_is_valid(s, strlen(s));
+	return opaque_is_valid(s, strlen(s));
 }
 
 static void
 test_make(void **state)
 {
-	char a[APITOKEN_LEN + 1], b[APITOKEN_LEN + 1];
+	char a[OPAQUE_LEN + 1], b[OPAQUE_LEN + 1];
 	int i;
 
 	for (i = 0; i < 1000; i++) {
-		apitoken_make(a);
-		apitoken_make(b);
-		assert_int_equal(strlen(a), APITOKEN_LEN);
+		opaque_make(a);
+		opaque_make(b);
+		assert_int_equal(strlen(a), OPAQUE_LEN);
 		assert_true(is_valid(a));
 		assert_string_not_equal(a, b);
 		assert_int_equal(strspn(a + 4, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -57,22 +57,22 @@ test_form(void **state)
 	assert_false(is_valid("mcp_" A42 "B"));
 	/* a NUL within */
 	assert_false(
-		apitoken_is_valid("mcp_\0AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+		opaque_is_valid("mcp_\0AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 				  "AAAAAAAA",
-			APITOKEN_LEN));
-	assert_true(apitoken_has_prefix("mcp_", 4));
-	assert_false(apitoken_has_prefix("mcp", 3));
-	assert_false(apitoken_has_prefix("eyJhbGciOiJSUzI1NiJ9", 20));
+			OPAQUE_LEN));
+	assert_true(opaque_has_prefix("mcp_", 4));
+	assert_false(opaque_has_prefix("mcp", 3));
+	assert_false(opaque_has_prefix("eyJhbGciOiJSUzI1NiJ9", 20));
 }
 
 static void
 test_hash(void **state)
 {
-	unsigned char hash[APITOKEN_HASH_LEN];
-	char hex[2 * APITOKEN_HASH_LEN + 1];
+	unsigned char hash[OPAQUE_HASH_LEN];
+	char hex[2 * OPAQUE_HASH_LEN + 1];
 
 	/* FIPS 180-2 B.1 */
-	apitoken_hash("abc", 3, hash);
+	opaque_hash("abc", 3, hash);
 	hex_encode(hex, hash, sizeof(hash));
 	assert_string_equal(hex,
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/compat.h"
 
-#include "auth/apitoken.h"
+#include "auth/opaque.h"
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
@@ -14,18 +14,18 @@
 enum { PREFIX_LEN = sizeof(PREFIX) - 1, SECRET_LEN = 32 };
 
 bool
-apitoken_has_prefix(const char *token, size_t len)
+opaque_has_prefix(const char *token, size_t len)
 {
 	return len >= PREFIX_LEN && memcmp(token, PREFIX, PREFIX_LEN) == 0;
 }
 
 bool
-apitoken_is_valid(const char *token, size_t len)
+opaque_is_valid(const char *token, size_t len)
 {
 	unsigned char secret[SECRET_LEN];
 	bool ok;
 
-	ok = len == APITOKEN_LEN && apitoken_has_prefix(token, len) &&
+	ok = len == OPAQUE_LEN && opaque_has_prefix(token, len) &&
 	     hex_b64url_decode(secret, token + PREFIX_LEN, len - PREFIX_LEN) ==
 		     SECRET_LEN;
 	OPENSSL_cleanse(secret, sizeof(secret));
@@ -33,14 +33,14 @@ apitoken_is_valid(const char *token, size_t len)
 }
 
 void
-apitoken_hash(
-	const char *token, size_t len, unsigned char out[APITOKEN_HASH_LEN])
+opaque_hash(
+	const char *token, size_t len, unsigned char out[OPAQUE_HASH_LEN])
 {
 	SHA256((const unsigned char *)token, len, out);
 }
 
 void
-apitoken_make(char out[APITOKEN_LEN + 1])
+opaque_make(char out[OPAQUE_LEN + 1])
 {
 	unsigned char secret[SECRET_LEN];
 
