@@ -71,7 +71,7 @@ for src, obj in objects:
                 imports.append("%s uses %s" % (src, name))
     stem = os.path.splitext(os.path.basename(src))[0].replace("-", "_")
     for name in nm(obj, "-g", "--defined-only"):
-        if re.match(r"(json|jwt|jwk|curl|pg|cJSON|PQ|FCGX)_", name):
+        if re.match(r"(json|jwt|jwk|curl|pg|cJSON|PQ|FCGX|seccomp)_", name):
             reserved.append("%s exports %s: a library's prefix" % (src, name))
         if name == "main" or name == stem or name.startswith(stem + "_"):
             continue
