@@ -5,16 +5,26 @@
 
 #include "base/log.h"
 
-void *
-mem_zalloc(size_t n, size_t size)
+static void *
+given(void *p)
 {
-	void *p = calloc(n, size);
-
 	if (p == NULL) {
 		log_event(LOG_LEVEL_ERR, "mem.exhausted", NULL);
 		exit(EXIT_FAILURE);
 	}
 	return p;
+}
+
+void *
+mem_zalloc(size_t n, size_t size)
+{
+	return given(calloc(n, size));
+}
+
+void *
+mem_grow(void *p, size_t n, size_t size)
+{
+	return given(reallocarray(p, n, size));
 }
 
 char *

@@ -9,6 +9,7 @@
 #include "base/cj.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "run/link.h"
 #include "run/process.h"
 
@@ -32,10 +33,8 @@ struct check {
 struct check *
 check_open(const struct check_limits *limits)
 {
-	struct check *c = calloc(1, sizeof(*c));
+	struct check *c = mem_zalloc(1, sizeof(*c));
 
-	if (c == NULL)
-		abort();
 	c->limits = *limits;
 	return c;
 }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/arena.h"
+#include "base/mem.h"
 
 void
 link_init(struct link *l, int fd)
@@ -48,12 +49,8 @@ link_put(struct link *l, enum frame_kind kind, const void *fixed,
 	}
 	if (l->out_len + sizeof(h) + len > l->out_room) {
 		size_t room = 2 * l->out_len + sizeof(h) + len;
-		uint8_t *grown = realloc(l->out, room);
 
-		/* As an arena does: the process manager starts another. */
-		if (grown == NULL)
-			abort();
-		l->out = grown;
+		l->out = mem_grow(l->out, room, 1);
 		l->out_room = room;
 	}
 	frame_put_header(h, len, kind, ++l->out_seq);
@@ -105,9 +102,7 @@ take_header(struct link *l, struct arena *a)
 		return FRAME_BAD_LEN;
 	if (l->frame.kind == FRAME_HEAP) {
 		if (l->scratch == NULL)
-			l->scratch = malloc(FRAME_HEAP_MAX + 1);
-		if (l->scratch == NULL)
-			abort();
+			l->scratch = mem_grow(NULL, FRAME_HEAP_MAX + 1, 1);
 		l->payload = l->scratch;
 	} else {
 		l->payload = arena_alloc(a, (size_t)l->frame.len + 1);

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "run/heap.h"
 #include "run/link.h"
 #include "run/process.h"
@@ -72,11 +73,8 @@ numbers_add(struct numbers *n, uint32_t v)
 {
 	if (n->count == n->room) {
 		size_t room = n->room == 0 ? 16 : 2 * n->room;
-		uint32_t *grown = realloc(n->at, room * sizeof(*grown));
 
-		if (grown == NULL)
-			abort();
-		n->at = grown;
+		n->at = mem_grow(n->at, room, sizeof(*n->at));
 		n->room = room;
 	}
 	n->at[n->count++] = v;

@@ -32,6 +32,9 @@ test_given(void **state UNUSED)
 	assert_memory_equal(s, "a\0b", 4);
 	assert_string_equal(t, "x");
 	assert_string_equal(u, "");
+	p = mem_grow(p, 100, 1000);
+	assert_int_equal(p[14], 0);
+	p[99999] = 1;
 	free(p);
 	free(s);
 	free(t);
@@ -39,7 +42,20 @@ test_given(void **state UNUSED)
 }
 
 static void
-test_exhausted(void **state UNUSED)
+take_string(void)
+{
+	is_exhausted = true;
+	free(mem_strdup("x"));
+}
+
+static void
+take_too_much(void)
+{
+	free(mem_grow(NULL, SIZE_MAX / 2, 4));
+}
+
+static void
+check_exhausted(void (*take)(void))
 {
 	int status;
 	pid_t pid;
@@ -48,13 +64,19 @@ test_exhausted(void **state UNUSED)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		is_exhausted = true;
-		free(mem_strdup("x"));
+		take();
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
+}
+
+static void
+test_exhausted(void **state UNUSED)
+{
+	check_exhausted(take_string);
+	check_exhausted(take_too_much);
 }
 
 int
