@@ -7,12 +7,11 @@
 # packages that are there already are left as they are.
 
 DEPS_BUILD='gcc make autoconf automake pkgconf libc6-dev libfcgi-dev
-libcjson-dev libssl-dev libjwt-dev libcurl4-openssl-dev libpq-dev libinih-dev
-libyaml-dev
-libseccomp-dev libcmocka-dev zlib1g-dev wabt'
+libcjson-dev libssl-dev libcurl4-openssl-dev libpq-dev libinih-dev
+libyaml-dev libseccomp-dev zlib1g-dev wabt'
 DEPS_RUN='postgresql lighttpd apache2 libapache2-mod-fcgid curl procps
 util-linux ca-certificates'
-DEPS_CHECK='clang llvm libclang-rt-dev postgresql-pgtap
+DEPS_CHECK='libcmocka-dev libjwt-dev clang llvm libclang-rt-dev postgresql-pgtap
 libtap-parser-sourcehandler-pgtap-perl pgbouncer python3 python3-pytest
 python3-pytest-xdist python3-psycopg2 python3-requests python3-cryptography
 python3-jwt valgrind xz-utils git mandoc'
@@ -79,7 +78,7 @@ deps_missing_elsewhere() {
 	for p in gcc make autoreconf pkg-config wasm2c curl npm psql; do
 		command -v $p >/dev/null 2>&1 || echo "$p"
 	done
-	for p in fcgi libcjson libcrypto libjwt libcurl libpq inih libseccomp \
+	for p in fcgi libcjson libcrypto libcurl libpq inih libseccomp \
 		yaml-0.1
 	do
 		pkg-config --exists $p 2>/dev/null ||

@@ -3,7 +3,7 @@
 # that need servers (sql, e2e, interop, bench) are run by ./bootstrap check.
 
 UNIT_LIBS = libmcp.a libcore.a $(CMOCKA_LIBS) $(FCGI_LIBS) $(CJSON_LIBS) \
-	$(JWT_LIBS) $(CURL_LIBS) $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS) \
+	$(CURL_LIBS) $(PQ_LIBS) $(CRYPTO_LIBS) $(INIH_LIBS) \
 	$(YAML_LIBS)
 
 include tests/unit/local.mk

@@ -33,7 +33,14 @@ tests_unit_test_fetch_LDADD = $(UNIT_LIBS)
 tests_unit_test_jwks_SOURCES = tests/unit/test_jwks.c $(UNIT_TESTKEY)
 tests_unit_test_jwks_LDADD = $(UNIT_LIBS)
 tests_unit_test_jws_SOURCES = tests/unit/test_jws.c $(UNIT_TESTKEY)
+tests_unit_test_jws_CPPFLAGS = $(AM_CPPFLAGS)
+tests_unit_test_jws_CFLAGS = $(AM_CFLAGS)
 tests_unit_test_jws_LDADD = $(UNIT_LIBS)
+if HAVE_JWT
+tests_unit_test_jws_CPPFLAGS += -DHAVE_JWT
+tests_unit_test_jws_CFLAGS += $(JWT_CFLAGS)
+tests_unit_test_jws_LDADD += $(JWT_LIBS)
+endif
 tests_unit_test_keys_SOURCES = tests/unit/test_keys.c \
 	$(UNIT_STUBHTTP) $(UNIT_TESTKEY)
 tests_unit_test_keys_LDADD = $(UNIT_LIBS)
