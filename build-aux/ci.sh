@@ -33,7 +33,7 @@ usage() { sed -n '3,16s/^# \{0,1\}//p' "$0"; }
 LANE_SERVERS='unit sql e2e demo interop'
 LANE_COMPILERS='clang distcheck sanitize'
 
-# --- counting: each prints "PASSED FAILED SKIPPED" -------------------------
+# Counting: each prints "PASSED FAILED SKIPPED".
 
 # Automake's summary, "# PASS:  12" and so on; of the last run in the log.
 count_make_check() {
@@ -66,7 +66,7 @@ count_closing_line() {
 		END { print p + 0, f + 0, s + 0 }' "$1"
 }
 
-# --- suites: run with output in the log; set counts ------------------------
+# Suites: run with output in the log; set counts.
 
 # make check in directory $1, with a database for the tests that want one.
 make_check() {
@@ -167,7 +167,7 @@ open_tree() {
 	ln -s "$build" "$top/build"
 }
 
-# --- running ---------------------------------------------------------------
+# Running.
 
 # run_suite NAME: run it, tell its counts, leave them in NAME.counts.
 run_suite() {

@@ -28,7 +28,9 @@ enum {
 	KEPT_BYTES = 64 << 20,
 };
 
-/* --- events of the sandbox ------------------------------------------- */
+/*
+ * Events of the sandbox.
+ */
 
 /*
  * The sandbox says that it is JSON.  It goes into the ledger, into questions
@@ -131,7 +133,9 @@ on_script(struct loop *l, const struct sandbox_script *s)
 	}
 }
 
-/* --- the loop -------------------------------------------------------- */
+/*
+ * The loop.
+ */
 
 static void
 start_queued(struct loop *l)
@@ -350,7 +354,9 @@ loop_run(struct loop *l, struct loop_end *end)
 		(end->result != NULL ? end->result->wall_ms : 0);
 }
 
-/* --- opening and closing --------------------------------------------- */
+/*
+ * Opening and closing.
+ */
 
 static struct loop *
 new_loop(const struct run_env *env)

@@ -28,7 +28,9 @@ enum {
 	BLOCKS_BYTES = 8 << 20,
 };
 
-/* --- calls as a list ------------------------------------------------- */
+/*
+ * Calls as a list.
+ */
 
 struct loop_call *
 loopcall_add(struct loop *l, uint32_t number, const char *path,
@@ -99,7 +101,9 @@ loopcall_stop(struct loop *l, enum execution_outcome why)
 	l->stop = why;
 }
 
-/* --- the ledger ------------------------------------------------------ */
+/*
+ * The ledger.
+ */
 
 static struct ledger_key
 key_of(const struct loop *l, const struct loop_call *c)
@@ -214,7 +218,9 @@ loopcall_note_end(struct loop *l, struct loop_call *c,
 	return false;
 }
 
-/* --- answers --------------------------------------------------------- */
+/*
+ * Answers.
+ */
 
 void
 loopcall_give(struct loop *l, const struct loop_call *c,
@@ -346,7 +352,9 @@ loopcall_finish(struct loop *l, struct loop_call *c,
 	loopcall_release(c);
 }
 
-/* --- sending --------------------------------------------------------- */
+/*
+ * Sending.
+ */
 
 static void
 start_script(struct loop *l, struct loop_call *c,
@@ -540,7 +548,9 @@ loopcall_begin(struct loop *l, struct loop_call *c)
 	send_call(l, c, &tool);
 }
 
-/* --- decisions ------------------------------------------------------- */
+/*
+ * Decisions.
+ */
 
 static void
 refuse_call(struct loop *l, struct loop_call *c)

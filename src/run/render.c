@@ -20,7 +20,9 @@
 /* Calls that a text names; the structure has them all. */
 #define TEXT_CALLS_MAX 50
 
-/* --- text ------------------------------------------------------------ */
+/*
+ * Text.
+ */
 
 /* Bytes of the string that begins at P with its quote, both quotes included. */
 static size_t
@@ -174,7 +176,9 @@ put_logs_text(const struct render_run *r, struct buf *b)
 		buf_printf(b, "\n%s", r->result->logs[i]);
 }
 
-/* --- structured content ---------------------------------------------- */
+/*
+ * Structured content.
+ */
 
 static const char *
 outcome(const struct sandbox_result *r)
@@ -270,7 +274,9 @@ put_content(struct buf *out, struct buf *text, const char *blocks)
 	buf_putc(out, ']');
 }
 
-/* --- a run ----------------------------------------------------------- */
+/*
+ * A run.
+ */
 
 static bool
 is_json(const char *json, size_t len, struct err *e)
@@ -369,7 +375,9 @@ render_answer(const struct call_answer *answer, bool is_structured,
 	buf_putc(out, '}');
 }
 
-/* --- waiting --------------------------------------------------------- */
+/*
+ * Waiting.
+ */
 
 static void
 put_question(struct buf *b, const struct ledger_call *q)

@@ -40,7 +40,9 @@ struct kept {
 	size_t heap_len;
 };
 
-/* --- the sealed state ------------------------------------------------ */
+/*
+ * The sealed state.
+ */
 
 /* {"tool":true,"logs":[],"blocks":[]}, its length in 4 bytes before it, then
  * the heap. */
@@ -105,7 +107,9 @@ unpack(struct arena *a, const unsigned char *p, size_t len, struct kept *k,
 	return 0;
 }
 
-/* --- what came of a stretch ------------------------------------------ */
+/*
+ * What came of a stretch.
+ */
 
 static const struct sandbox_result NOTHING = { .status = SANDBOX_CANCELLED,
 	.has_started = true };
@@ -357,7 +361,9 @@ conclude(const struct run_env *env, struct loop *l, struct loop_end *end,
 	(void)render_end(&r, l, k, env->is_structured, result);
 }
 
-/* --- beginnings ------------------------------------------------------ */
+/*
+ * Beginnings.
+ */
 
 static int
 run_program(const struct run_env *env, const struct sandbox_program *program,
@@ -447,7 +453,9 @@ run_tool(const struct run_env *env, const char *path, const char *args,
 	return 0;
 }
 
-/* --- resumption ------------------------------------------------------ */
+/*
+ * Resumption.
+ */
 
 static void
 refuse(const struct run_env *env, const struct run_word *word,

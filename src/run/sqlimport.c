@@ -62,7 +62,9 @@ static const char FUNCTIONS[] =
 
 enum { FUNCTION_BYTES_MAX = 4194304, FUNCTION_DEPTH = 16 };
 
-/* --- schemas --------------------------------------------------------- */
+/*
+ * Schemas.
+ */
 
 /* Members of the schema of base type NAME, which is not an array. */
 static void
@@ -344,7 +346,9 @@ put_output_schema(struct buf *b, const struct cJSON *f)
 	}
 }
 
-/* --- functions ------------------------------------------------------- */
+/*
+ * Functions.
+ */
 
 static bool
 has_tool_name(const char *s)

@@ -27,7 +27,9 @@ struct tool_sql {
 	const char *params[1];
 };
 
-/* --- configuration --------------------------------------------------- */
+/*
+ * Configuration.
+ */
 
 static bool
 is_service_name(const char *s)
@@ -84,7 +86,9 @@ tool_sql_configure(const struct tool_sql_env *env, struct arena *a,
 	return NULL;
 }
 
-/* --- the statement --------------------------------------------------- */
+/*
+ * The statement.
+ */
 
 static void
 put_identifier(struct buf *b, const char *s)
@@ -244,7 +248,9 @@ make_statement(struct arena *a, const struct cJSON *d,
 	return b.data;
 }
 
-/* --- a call ---------------------------------------------------------- */
+/*
+ * A call.
+ */
 
 static void *
 fail(struct call_answer *answer, struct arena *a, const char *code,
