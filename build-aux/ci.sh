@@ -23,7 +23,6 @@ umask 022
 
 say() { echo "check: $*" >&2; }
 die() { say "$*"; exit 1; }
-usage() { sed -n '3,16s/^# \{0,1\}//p' "$0"; }
 
 . "$top/build-aux/deps.sh"
 . "$top/build-aux/build.sh"
@@ -260,7 +259,9 @@ wanted=${*:-$LANE_SERVERS $LANE_COMPILERS ${CI:+clean}}
 for suite in $wanted; do
 	case " $LANE_SERVERS $LANE_COMPILERS clean " in
 	*" $suite "*)	;;
-	*)		say "no such suite: $suite"; usage >&2; exit 2 ;;
+	*)		say "no such suite: $suite; there are" \
+				"$LANE_SERVERS $LANE_COMPILERS clean"
+			exit 2 ;;
 	esac
 done
 git -C "$top" status --porcelain >/tmp/tree.$$ 2>/dev/null || :
