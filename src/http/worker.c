@@ -125,6 +125,10 @@ listen_tcp(const char *address, struct err *e)
 	memset(&hints, 0, sizeof(hints));
 	hints.ai_socktype = SOCK_STREAM;
 	hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+	/* The web server could not know which port it became. */
+	if (strspn(colon + 1, "0") == strlen(colon + 1))
+		return err_set(e, ERR_INVALID, NULL,
+			"%s: --listen needs a port of 1 to 65535", address);
 	rc = getaddrinfo(host, colon + 1, &hints, &found);
 	if (rc != 0)
 		return err_set(e, ERR_INVALID, NULL, "%s: %s", address,

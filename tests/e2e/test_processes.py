@@ -134,6 +134,29 @@ def test_parent_refuses_a_socket_in_use(pool):
     assert client.list_tools().status == 200
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "[::1]:00",
+                                     "127.0.0.1:"])
+def test_parent_refuses_a_port_nobody_knows(pool, address):
+    r = proc.run([paths.program("mcp-fcgi"), "-c", pool.front.conf_file,
+                  "--listen", address], timeout=10)
+    assert r.returncode == 1
+    assert "1 to 65535" in r.stderr
+    # said once, for people who do not read the source
+    assert r.stderr.count("\n") == 1 and " at=" not in r.stderr
+
+
+def test_check_of_the_settings_says_what_is_wrong(pool):
+    argv = [paths.program("mcp-fcgi"), "-t"]
+    r = proc.run(argv, env={"MCP_FCGI_CONF": "/dev/null"})
+    assert r.returncode == 1
+    assert r.stderr == "mcp-fcgi: resource_url is required: set it in " \
+        "/dev/null, or MCP_FCGI_RESOURCE_URL in the environment\n"
+    r = proc.run(argv + ["-c", pool.front.conf_file], env={
+        "MCP_FCGI_DATABASE": "host=/nonexistent dbname=x user=y"})
+    assert r.returncode == 1
+    assert r.stderr.startswith("mcp-fcgi: database: connection to server")
+
+
 def test_mode_of_the_socket(pool):
     sock = pool.front.path("run/mode.sock")
     child = proc.start([paths.program("mcp-fcgi"), "-c",
