@@ -109,6 +109,30 @@ bad:
 	return EXIT_FAILURE;
 }
 
+/* Whether a sweep that failed has come to do something. */
+static bool
+has_begun(const struct sweep *s)
+{
+	return s->expired + s->renewed + s->purged + s->runs_failed +
+		       s->runs_expired + s->calls_declined >
+	       0;
+}
+
+/* The exit status of a sweep that failed. */
+static int
+failure(const struct db *db, const struct err *e)
+{
+	switch (e->kind) {
+	case ERR_UNAVAILABLE:
+		return db_is_refused(db) ? EXIT_FAILURE : EXIT_TRY_LATER;
+	case ERR_TIMEOUT:
+	case ERR_CONFLICT:
+		return EXIT_TRY_LATER;
+	default:
+		return EXIT_FAILURE;
+	}
+}
+
 static void
 summary_print(const struct options *o, const struct sweep *s)
 {
@@ -165,7 +189,7 @@ main(int argc, char **argv)
 	struct sweep s = { 0 };
 	struct err e = { 0 };
 	struct db *db;
-	int rc;
+	int rc, status;
 
 	if ((rc = options_parse(argc, argv, &o)) != -1)
 		return rc;
@@ -177,7 +201,8 @@ main(int argc, char **argv)
 		setenv("MCP_FCGI_REAPER_DATABASE", o.dsn, 1);
 	}
 	if (conf_load(a, o.conf, CONF_FOR_REAPER, &conf, &e) != 0) {
-		log_err(LOG_LEVEL_ERR, "start.failed", &e);
+		log_event(LOG_LEVEL_ERR, "start.failed", "kind",
+			err_kind_name(e.kind), "detail", e.detail, NULL);
 		arena_free(a);
 		return EXIT_FAILURE;
 	}
@@ -192,15 +217,15 @@ main(int argc, char **argv)
 	rc = sweep_once(db, conf, &o, &s, &e);
 	if (rc != 0)
 		log_err(LOG_LEVEL_ERR, "sweep.failed", &e);
-	summary_print(&o, &s);
+	if (rc == 0 || has_begun(&s))
+		summary_print(&o, &s);
 	if (fflush(stdout) != 0 && rc == 0)
 		rc = err_set(&e, ERR_INTERNAL, NULL, "standard output");
+	if (rc != 0)
+		status = failure(db, &e);
+	else
+		status = s.is_complete ? EXIT_SUCCESS : EXIT_TRY_LATER;
 	db_free(db);
 	arena_free(a);
-	if (rc == 0)
-		return s.is_complete ? EXIT_SUCCESS : EXIT_TRY_LATER;
-	return e.kind == ERR_UNAVAILABLE || e.kind == ERR_TIMEOUT ||
-			       e.kind == ERR_CONFLICT
-		       ? EXIT_TRY_LATER
-		       : EXIT_FAILURE;
+	return status;
 }

@@ -164,7 +164,14 @@ dbcheck_responder(struct admin *ad, struct db *db, int64_t workers)
 	struct err e = { 0 };
 
 	if (health_role(db, ad->arena, &r, &e) != 0) {
-		if (e.kind == ERR_UNAVAILABLE || e.kind == ERR_TIMEOUT)
+		if (db_is_refused(db))
+			report_fail("database",
+				"the role and the database of key "
+				"\"database\" must be there, and a line of "
+				"pg_hba.conf let it in; its password, if any, "
+				"belongs in ~/.pgpass or a service file",
+				"%s", why(db, &e));
+		else if (e.kind == ERR_UNAVAILABLE || e.kind == ERR_TIMEOUT)
 			report_fail("database",
 				"is PostgreSQL up, and does key \"database\" "
 				"say where?  Its password, if any, belongs in "

@@ -43,6 +43,7 @@ err_set_at(struct err *e, enum err_kind kind, const char *pub, const char *at,
 	e->kind = kind;
 	e->rpc_code = 0;
 	e->at = at;
+	e->is_whole = false;
 	va_start(ap, fmt);
 	n = vsnprintf(e->detail, sizeof(e->detail), fmt, ap);
 	va_end(ap);
@@ -59,9 +60,18 @@ err_wrap(struct err *e, const char *what)
 	char was[sizeof(e->detail)];
 	int n;
 
+	if (e->is_whole)
+		return -1;
 	memcpy(was, e->detail, sizeof(was));
 	n = snprintf(e->detail, sizeof(e->detail), "%s: %s", what, was);
 	cut(e->detail, sizeof(e->detail), n);
+	return -1;
+}
+
+int
+err_whole(struct err *e)
+{
+	e->is_whole = true;
 	return -1;
 }
 

@@ -30,6 +30,7 @@ struct err {
 	char detail[256];
 	char pub[128];
 	const char *at; /* file:line of the err_set */
+	bool is_whole;	/* err_wrap leaves the detail as it is */
 };
 
 /*
@@ -46,6 +47,12 @@ int err_set_at(struct err *e, enum err_kind kind, const char *pub,
 
 /* Put "what: " before the detail; returns -1. */
 int err_wrap(struct err *e, const char *what);
+
+/*
+ * The detail says all: what was to be done when it happened is beside the
+ * point, as with a connection that cannot be made.  Returns -1.
+ */
+int err_whole(struct err *e);
 
 void err_clear(struct err *e);
 

@@ -31,6 +31,7 @@ struct db {
 	bool is_doomed; /* the server has announced that it ends this one */
 	bool is_retryable;
 	bool is_denied;
+	bool is_refused; /* until connecting succeeds */
 	uint64_t round_trips;
 	char message[512];
 
@@ -162,6 +163,7 @@ connect_failed(struct db *db, enum err_kind kind, const char *why,
 {
 	unsigned char jitter;
 
+	db->is_refused = false;
 	keep_message(db, why);
 	disconnect(db);
 	/* Spread over a quarter: many processes lost it at the same time. */
@@ -172,7 +174,75 @@ connect_failed(struct db *db, enum err_kind kind, const char *why,
 	rnd_bytes(&jitter, 1);
 	db->next_try_ms = clock_mono_ms() + db->backoff_ms -
 		db->backoff_ms * jitter / 1024;
-	return err_set(e, kind, NULL, "database: %s", db->message);
+	err_set(e, kind, NULL, "database: %s", db->message);
+	return err_whole(e);
+}
+
+/*
+ * The SQLSTATE in a line of LEN characters that tells why connecting failed,
+ * or NULL.  libpq keeps none of a connection that was not made, but puts it
+ * into the text when it is asked to be verbose: "FATAL:  28P01: ...".
+ */
+static const char *
+find_state(const char *line, size_t len)
+{
+	const char *p;
+
+	for (p = line; p + 10 <= line + len; p++)
+		if (memcmp(p, ":  ", 3) == 0 && memcmp(p + 8, ": ", 2) == 0 &&
+			strspn(p + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") ==
+				5)
+			return p + 3;
+	return NULL;
+}
+
+/* Not mended by waiting: the login, the database, the settings asked for. */
+static bool
+is_lasting(const char *state)
+{
+	return strncmp(state, "28", 2) == 0 || strncmp(state, "3D", 2) == 0 ||
+	       strncmp(state, "42", 2) == 0;
+}
+
+/*
+ * libpq has given up.  Each server that was tried has its lines, hints begin
+ * with a tab; what one of them says counts for more than that another is not
+ * there.
+ */
+static int
+connect_given_up(struct db *db, struct err *e)
+{
+	const char *text = PQerrorMessage(db->pg), *line, *state;
+	bool is_refused = PQconnectionNeedsPassword(db->pg) != 0;
+	bool is_passing = false, has_state = false;
+	char why[sizeof(db->message)];
+	size_t len;
+
+	/* There is no host before the conninfo is understood. */
+	if (PQhost(db->pg) == NULL || *PQhost(db->pg) == '\0')
+		is_refused = true;
+	why[0] = '\0';
+	for (line = text; *line != '\0'; line += len + (line[len] == '\n')) {
+		len = strcspn(line, "\n");
+		state = find_state(line, len);
+		if (state == NULL) {
+			if (!has_state && len > 0 && *line != '\t')
+				(void)snprintf(why, sizeof(why), "%.*s",
+					(int)len, line);
+			continue;
+		}
+		has_state = true;
+		if (is_lasting(state))
+			is_refused = true;
+		else
+			is_passing = true;
+		(void)snprintf(why, sizeof(why), "%.*s%.*s",
+			(int)(state - line), line,
+			(int)(line + len - state - 7), state + 7);
+	}
+	connect_failed(db, ERR_UNAVAILABLE, why, e);
+	db->is_refused = is_refused && !is_passing;
+	return -1;
 }
 
 static int
@@ -190,8 +260,7 @@ connect_poll(struct db *db, struct err *e)
 				"connecting took too long", e);
 		state = PQconnectPoll(db->pg);
 		if (state == PGRES_POLLING_FAILED)
-			return connect_failed(db, ERR_UNAVAILABLE,
-				PQerrorMessage(db->pg), e);
+			return connect_given_up(db, e);
 	}
 	return 0;
 }
@@ -206,9 +275,10 @@ connect_now(struct db *db, struct err *e)
 
 	left = db->next_try_ms - clock_mono_ms();
 	if (db->backoff_ms > 0 && left > 0) {
-		return err_set(e, ERR_UNAVAILABLE, NULL,
+		err_set(e, ERR_UNAVAILABLE, NULL,
 			"database: next try in %" PRId64 " ms after: %s", left,
 			db->message);
+		return err_whole(e);
 	}
 	keys[n] = "dbname"; /* expanded: the whole conninfo */
 	values[n++] = db->opt.conninfo;
@@ -232,17 +302,19 @@ connect_now(struct db *db, struct err *e)
 	if (db->pg == NULL)
 		return connect_failed(db, ERR_UNAVAILABLE, "no memory", e);
 	if (PQstatus(db->pg) == CONNECTION_BAD)
-		return connect_failed(db, ERR_UNAVAILABLE,
-			PQerrorMessage(db->pg), e);
+		return connect_given_up(db, e);
 	(void)PQsetNoticeReceiver(db->pg, on_notice, db);
+	(void)PQsetErrorVerbosity(db->pg, PQERRORS_VERBOSE);
 	if (connect_poll(db, e) != 0)
 		return -1;
+	(void)PQsetErrorVerbosity(db->pg, PQERRORS_DEFAULT);
 	/* A child that inherited it would keep the connection open. */
 	if (fcntl(PQsocket(db->pg), F_SETFD, FD_CLOEXEC) != 0 ||
 		PQsetnonblocking(db->pg, 1) != 0)
 		return connect_failed(db, ERR_UNAVAILABLE,
 			"the socket cannot be set up", e);
 	db->backoff_ms = 0;
+	db->is_refused = false;
 	log_event(LOG_LEVEL_DEBUG, "db.connect", NULL);
 	return 0;
 }
@@ -705,6 +777,12 @@ bool
 db_is_denied(const struct db *db)
 {
 	return db->is_denied;
+}
+
+bool
+db_is_refused(const struct db *db)
+{
+	return db->is_refused;
 }
 
 const char *

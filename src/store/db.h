@@ -106,5 +106,11 @@ uint64_t db_round_trips(const struct db *db);
 const char *db_message(const struct db *db);
 /* The last failure was a privilege that is missing (42501). */
 bool db_is_denied(const struct db *db);
+/*
+ * There is no connection (ERR_UNAVAILABLE) for a reason that waiting does not
+ * mend: a conninfo that is not understood, a server that wants a password or
+ * refuses role, database or settings.
+ */
+bool db_is_refused(const struct db *db);
 
 #endif

@@ -226,6 +226,25 @@ def test_schema(doctor):
     assert "mcp-admin migrate" in remedy
 
 
+def test_database_refuses(doctor):
+    mark, text, remedy = doctor.one(
+        "database", database=doctor.cluster.dsn("doctor_nowhere"))
+    assert mark == "FAIL" and "doctor_nowhere" in text
+    assert "pg_hba.conf" in remedy
+
+
+def test_encoding(doctor):
+    name = "doctor_latin1"
+    with Sql(doctor.cluster.dsn("postgres")) as sql:
+        if not sql.one("SELECT 1 FROM pg_database WHERE datname = %s", name):
+            sql.run("CREATE DATABASE %s ENCODING LATIN1 LOCALE 'C' "
+                    "TEMPLATE template0" % name)
+    mark, text, remedy = doctor.one(
+        "encoding", database=doctor.cluster.dsn(name, "e2e_responder"))
+    assert mark == "FAIL" and "LATIN1" in text
+    assert "createdb -E UTF8 -T template0" in remedy
+
+
 def test_role_without_privileges(doctor):
     mark, text, remedy = doctor.one(
         "privileges",

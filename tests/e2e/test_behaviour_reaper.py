@@ -116,6 +116,18 @@ def test_8_database_down_is_try_later(cold):
     r = proc.run([paths.program("mcp-reaper"), "-d",
                   "host=/nonexistent dbname=x user=y"])
     assert r.returncode == 75, (r.returncode, r.stderr)
+    assert r.stdout == ""       # nothing was done
+
+
+@pytest.mark.parametrize("wrong", ["user=e2e_nowhere", "dbname=nowhere"])
+def test_8_a_database_that_refuses_is_a_fault(cold, wrong):
+    """Trying again later would never end."""
+    r = proc.run([paths.program("mcp-reaper"), "-d",
+                  cold.cluster.dsn(cold.database, "e2e_reaper") + " " + wrong])
+    assert r.returncode == 1, (r.returncode, r.stderr)
+    assert r.stdout == ""
+    assert "nowhere" in r.stderr and "does not exist" in r.stderr
+    assert 'detail="database: connection to server' in r.stderr
 
 
 def test_8_bad_option_is_a_fault(cold):

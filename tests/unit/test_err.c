@@ -92,6 +92,13 @@ test_wrap(void **state UNUSED)
 	assert_int_equal(err_wrap(&e, "%s"), -1);
 	assert_string_equal(e.detail, "%s: outer: late");
 	assert_int_equal(e.kind, ERR_TIMEOUT);
+	/* A sentence of its own stays one; the next error is not one. */
+	assert_int_equal(err_whole(&e), -1);
+	assert_int_equal(err_wrap(&e, "outermost"), -1);
+	assert_string_equal(e.detail, "%s: outer: late");
+	err_set(&e, ERR_TIMEOUT, NULL, "late");
+	err_wrap(&e, "outer");
+	assert_string_equal(e.detail, "outer: late");
 }
 
 int
