@@ -136,6 +136,8 @@ static const struct row ROWS[] = {
 /* What was found for each row, before it is understood. */
 struct raws {
 	struct arena *arena;
+	const char *file; /* looked for */
+	bool has_file;
 	struct conffile_value value[NELEM(ROWS)];
 };
 
@@ -188,7 +190,7 @@ read_file(struct raws *raws, const char *file, struct err *e)
 	size_t len;
 	char *text;
 
-	file = conf_file(file);
+	raws->file = file = conf_file(file);
 	fd = open(file, O_RDONLY | O_CLOEXEC);
 	/* Only the one that nobody has named. */
 	if (fd < 0 && errno == ENOENT && file == DEFAULT_FILE)
@@ -200,6 +202,7 @@ read_file(struct raws *raws, const char *file, struct err *e)
 	if (conffile_whole(raws->arena, fd, FILE_BYTES_MAX, file, &text, &len,
 		e) != 0)
 		return -1;
+	raws->has_file = true;
 	return conffile_text(raws->arena, file, text, len, find_row,
 		raws->value, e);
 }
@@ -482,6 +485,25 @@ check_together(const struct conf *c, struct err *e)
 }
 
 static int
+is_required(const struct raws *raws, const char *name, struct err *e)
+{
+	char variable[64] = "";
+	size_t i;
+
+	for (i = 0; name[i] != '\0' && i < sizeof(variable) - 1; i++)
+		variable[i] = (char)toupper((unsigned char)name[i]);
+	if (raws->has_file)
+		return err_set(e, ERR_INVALID, NULL,
+			"%s is required: set it in %s, or " ENV_PREFIX
+			"%s in the environment",
+			name, raws->file, variable);
+	return err_set(e, ERR_INVALID, NULL,
+		"%s is required, and there is no %s: make it, name another "
+		"file (-c), or set " ENV_PREFIX "%s in the environment",
+		name, raws->file, variable);
+}
+
+static int
 build(struct raws *raws, enum conf_program program, struct conf **out,
 	struct err *e)
 {
@@ -496,11 +518,8 @@ build(struct raws *raws, enum conf_program program, struct conf **out,
 		const char *text = raw->text;
 
 		if (row->def == NULL && (text == NULL || text[0] == '\0') &&
-			program == CONF_FOR_FCGI) {
-			return err_set(e, ERR_INVALID, NULL,
-				"%s is required: set it in the file or as "
-				"environment variable", row->name);
-		}
+			program == CONF_FOR_FCGI)
+			return is_required(raws, row->name, e);
 		if (text == NULL)
 			text = row->def != NULL ? row->def : "";
 		why = set_value(a, row, text, c);
@@ -568,6 +587,8 @@ conf_parse(struct arena *a, const char *name, const char *text, size_t len,
 {
 	struct raws *raws = raws_new(a);
 
+	raws->file = name;
+	raws->has_file = true;
 	if (conffile_text(a, name, text, len, find_row, raws->value, e) != 0)
 		return -1;
 	return build(raws, program, out, e);

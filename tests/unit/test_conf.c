@@ -257,7 +257,8 @@ test_refused(void **state UNUSED)
 			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 			"f:3: longer than" },
 		/* required */
-		{ "", "resource_url is required" },
+		{ "", "resource_url is required: set it in f, or "
+			"MCP_FCGI_RESOURCE_URL in the environment" },
 		{ "database = service=x\n", "resource_url is required" },
 		{ "resource_url = https://h/mcp\n", "database is required" },
 		{ "resource_url =\ndatabase = service=x\n",
