@@ -103,11 +103,17 @@ parse_options(int argc, char **argv, struct options *o)
 }
 
 static int
-fail(const struct err *e)
+fail(bool is_test, const struct err *e)
 {
+	if (is_test) { /* somebody waits for the answer */
+		fprintf(stderr, "mcp-fcgi: %s\n", e->detail);
+		return 1;
+	}
+	log_event(LOG_LEVEL_ERR, "start.failed", "kind",
+		err_kind_name(e->kind), "detail", e->detail, NULL);
 	/* To both: a web server shows stderr in its own error log. */
-	log_err(LOG_LEVEL_ERR, "start.failed", e);
-	fprintf(stderr, "mcp-fcgi: %s\n", e->detail);
+	if (!log_is_stderr())
+		fprintf(stderr, "mcp-fcgi: %s\n", e->detail);
 	return 1;
 }
 
@@ -118,7 +124,7 @@ check(struct app *app)
 
 	err_clear(&e);
 	if (app_check_schema(app, &e) != 0)
-		return fail(&e);
+		return fail(true, &e);
 	puts("mcp-fcgi: configuration and database are fine");
 	return 0;
 }
@@ -139,7 +145,7 @@ run_workers(const struct options *o, char *program)
 	struct err e;
 
 	err_clear(&e);
-	return worker_run(&w, &e) == 0 ? 0 : fail(&e);
+	return worker_run(&w, &e) == 0 ? 0 : fail(false, &e);
 }
 
 static int
@@ -154,7 +160,7 @@ serve(struct app *app)
 		return 2;
 	}
 	err_clear(&e);
-	return app_serve(app, fd, &e) == 0 ? 0 : fail(&e);
+	return app_serve(app, fd, &e) == 0 ? 0 : fail(false, &e);
 }
 
 static int
@@ -167,12 +173,12 @@ run(const struct options *o, struct arena *a, char *program)
 
 	err_clear(&e);
 	if (conf_load(a, o->file, CONF_FOR_FCGI, &conf, &e) != 0)
-		return fail(&e);
+		return fail(o->is_test, &e);
 	log_open("mcp-fcgi", conf->log_target, conf->log_level);
 	if (o->listen != NULL && !o->is_test)
 		return run_workers(o, program);
 	if (app_init(&app, conf, &e) != 0)
-		return fail(&e);
+		return fail(o->is_test, &e);
 	status = o->is_test ? check(&app) : serve(&app);
 	app_release(&app);
 	return status;

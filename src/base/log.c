@@ -43,6 +43,12 @@ log_open(const char *program, enum log_target target, enum log_level level)
 		openlog(program, LOG_PID, LOG_DAEMON);
 }
 
+bool
+log_is_stderr(void)
+{
+	return sink.target == LOG_TARGET_STDERR;
+}
+
 static void
 copy(char *to, size_t cap, const char *s)
 {

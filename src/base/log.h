@@ -23,6 +23,9 @@ struct err;
 void log_open(const char *program, enum log_target target,
 	enum log_level level);
 
+/* Whether the lines go to stderr. */
+bool log_is_stderr(void);
+
 /*
  * The request's identity, copied (cut to what fits): request id, session id
  * (its first 8 characters are kept), subject.  NULL leaves one out.
