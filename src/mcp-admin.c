@@ -93,8 +93,11 @@ main(int argc, char **argv)
 		status = verb_run(
 			&ad, v, argv + optind + skip, argc - optind - skip);
 	}
+	/* Of a write that failed earlier only the fact is kept. */
+	errno = 0;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && status == ADMIN_OK) {
-		admin_note("standard output: %s", strerror(errno));
+		admin_note("standard output: %s",
+			errno != 0 ? strerror(errno) : "not all was written");
 		status = ADMIN_FAILED;
 	}
 	db_free(ad.db);

@@ -181,6 +181,18 @@ def test_full_standard_output(admin):
             [paths.program("mcp-admin"), "-d", admin.dsn, "org", "list"],
             stdout=full, stderr=subprocess.PIPE, text=True)
     assert r.returncode == FAILED
+    assert "No space left" in r.stderr
+
+
+def test_reader_that_has_gone(admin):
+    out, into = os.pipe()
+    os.close(out)
+    with os.fdopen(into, "w") as gone:
+        r = subprocess.run(
+            [paths.program("mcp-admin"), "-d", admin.dsn, "migrate",
+             "--check"], stdout=gone, stderr=subprocess.PIPE, text=True)
+    assert r.returncode == FAILED
+    assert "standard output" in r.stderr and "Success" not in r.stderr
 
 
 # migrate, login-role
