@@ -157,6 +157,18 @@ capacity_check(struct admin *ad, struct db *db, int64_t workers)
 			SPARE, room, c.max_connections, c.reserved, c.others);
 }
 
+static void
+encoding_check(const struct health_role *r)
+{
+	if (strcmp(r->encoding, "UTF8") == 0)
+		report_pass("encoding", "UTF8");
+	else
+		report_fail("encoding",
+			"make another database: createdb -E UTF8 -T template0",
+			"%s is in %s; it must be UTF8", r->database,
+			r->encoding);
+}
+
 bool
 dbcheck_responder(struct admin *ad, struct db *db, int64_t workers)
 {
@@ -187,6 +199,7 @@ dbcheck_responder(struct admin *ad, struct db *db, int64_t workers)
 	report_pass("database", "%s as %s, PostgreSQL %s", r.database, r.role,
 		r.server);
 	/* Also where the schema is absent. */
+	encoding_check(&r);
 	clock_check(ad, db);
 	capacity_check(ad, db, workers);
 	if (!schema_check(ad, db))

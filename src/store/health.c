@@ -11,7 +11,7 @@
  * groups, the functions of every request.  By name, so that a change of
  * parameters is not a missing privilege.
  */
-DB_STMT(ROLE, "health_role_1",
+DB_STMT(ROLE, "health_role_2",
 	"SELECT current_user, current_database(),"
 	" current_setting('server_version'),"
 	" (SELECT string_agg(DISTINCT p.proname, ', ')"
@@ -25,8 +25,9 @@ DB_STMT(ROLE, "health_role_1",
 	"  AND NOT has_function_privilege(p.oid, 'EXECUTE')),"
 	" has_table_privilege((SELECT c.oid FROM pg_class c"
 	"  JOIN pg_namespace n ON n.oid = c.relnamespace"
-	"  WHERE n.nspname = 'mcp' AND c.relname = 'session'), 'SELECT')",
-	0, 5);
+	"  WHERE n.nspname = 'mcp' AND c.relname = 'session'), 'SELECT'),"
+	" current_setting('server_encoding')",
+	0, 6);
 
 /* reserved_connections is of PostgreSQL 16. */
 DB_STMT(CAPACITY, "health_capacity_1",
@@ -71,6 +72,7 @@ health_role(struct db *db, struct arena *a, struct health_role *out,
 	out->server = db_text(&r, 0, 2);
 	out->missing = db_text(&r, 0, 3);
 	out->can_read_sessions = db_bool(&r, 0, 4);
+	out->encoding = db_text(&r, 0, 5);
 	return 0;
 }
 

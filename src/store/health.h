@@ -11,6 +11,7 @@ struct health_role {
 	const char *role;	/* current_user */
 	const char *database;	/* current_database() */
 	const char *server;	/* its version */
+	const char *encoding;	/* of the database */
 	const char *missing;	/* functions it may not call; NULL: none */
 	bool can_read_sessions; /* more than a responder needs */
 };

@@ -55,11 +55,12 @@
 	" END IF;\n"                                                           \
 	"END $guard$;\n"
 
-DB_STMT(EXISTS, "migration_exists_1",
+DB_STMT(EXISTS, "migration_exists_2",
 	"SELECT to_regclass('mcp.migration') IS NOT NULL, "
 	"coalesce((SELECT rolsuper OR rolcreaterole FROM pg_roles "
-	"WHERE rolname = current_user), false)",
-	0, 2);
+	"WHERE rolname = current_user), false), "
+	"current_setting('server_encoding'), current_database()",
+	0, 4);
 
 DB_STMT(NUMBER, "migration_version_1", "SELECT mcp.schema_version()", 0, 1);
 
@@ -292,6 +293,18 @@ migration_apply(struct db *db, struct arena *a, const struct file *f,
 	return step_run(db, sql, f->stem, again, e);
 }
 
+/* Names and values are in UTF-8; in other encodings some do not fit. */
+static int
+encoding_check(const struct db_res *r, struct err *e)
+{
+	if (strcmp(db_text(r, 0, 2), "UTF8") == 0)
+		return 0;
+	return err_set(e, ERR_CONFLICT, NULL,
+		"the encoding of database %.64s is %s, not UTF8: make another "
+		"one with createdb -E UTF8 -T template0",
+		db_text(r, 0, 3), db_text(r, 0, 2));
+}
+
 /*
  * Before the first migration, and if the connection may: the group roles.
  * They belong to the cluster, but their right to make a schema to the
@@ -308,7 +321,11 @@ roles_apply(struct db *db, struct arena *a, const char *dir,
 	if (db_run(db, a, &EXISTS, NULL, &r, e) != 0)
 		return err_wrap(e, "schema version");
 	*has_schema = db_bool(&r, 0, 0);
-	if (*has_schema || !db_bool(&r, 0, 1))
+	if (*has_schema)
+		return 0;
+	if (encoding_check(&r, e) != 0)
+		return -1;
+	if (!db_bool(&r, 0, 1))
 		return 0;
 	if (file_read(a, dir, "roles.sql", &len, &text, e) != 0)
 		return -1;

@@ -36,7 +36,8 @@ MUST_CHECK int migration_check(struct db *db, struct arena *a, struct err *e);
 /*
  * Bring the database to MIGRATION_CURRENT.  DB connects as a superuser, as a
  * member of mcp_owner, or (no group roles at all) as the only role there is;
- * give it statement_timeout_ms 0.
+ * give it statement_timeout_ms 0.  A database in another encoding than UTF8 is
+ * refused before anything is done.
  * *APPLIED: number of migrations.  Each failed step is undone whole.
  */
 MUST_CHECK int migration_run(struct db *db, struct arena *a, const char *dir,

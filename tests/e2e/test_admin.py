@@ -210,6 +210,19 @@ def test_migrate(empty):
     assert " 0 migrations" in r.stderr
 
 
+def test_migrate_refuses_another_encoding(cluster):
+    name = "admin_latin1_%d" % next(_serial)
+    with Sql(cluster.dsn("postgres")) as sql:
+        sql.run('CREATE DATABASE "%s" ENCODING LATIN1 LOCALE \'C\' '
+                'TEMPLATE template0' % name)
+    r = run(cluster.dsn(name), "migrate")
+    assert r.returncode == FAILED and r.stdout == ""
+    assert "LATIN1" in r.stderr
+    assert "createdb -E UTF8 -T template0" in r.stderr
+    with Sql(cluster.dsn(name)) as sql:
+        assert sql.one("SELECT to_regnamespace('mcp')") is None
+
+
 def test_migrate_twice_at_once(empty):
     argv = [paths.program("mcp-admin"), "-d", empty, "migrate"]
     many = [subprocess.Popen(argv, stdout=subprocess.PIPE,

@@ -175,9 +175,9 @@ def test_all_is_well(doctor):
     assert {x[0] for xs in lines.values() for x in xs} <= {"PASS"} or \
         "sandbox" not in doctor.conf, doctor.out
     assert set(lines) == {
-        "configuration", "database", "schema", "privileges", "clock",
-        "connections", "reaper", "keys", "membership", "keyring", "secrets",
-        "sandbox", "url", "metadata", "endpoint", "authorization"}
+        "configuration", "database", "encoding", "schema", "privileges",
+        "clock", "connections", "reaper", "keys", "membership", "keyring",
+        "secrets", "sandbox", "url", "metadata", "endpoint", "authorization"}
     assert len(lines["metadata"]) == 2
     assert doctor.file in lines["configuration"][0][1]
 
