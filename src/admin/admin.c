@@ -44,6 +44,12 @@ admin_note(const char *fmt, ...)
 	fputc('\n', stderr);
 }
 
+const char *
+admin_plural(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 int
 admin_status(const struct err *e)
 {

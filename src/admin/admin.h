@@ -115,6 +115,9 @@ struct db *admin_db(
 /* To stderr, after "mcp-admin: ". */
 void admin_note(const char *fmt, ...) PRINTF(1, 2);
 
+/* What follows a word that N counts: "s", or "" for 1. */
+const char *admin_plural(int64_t n);
+
 /* ERR_INVALID is bad usage here (ADMIN_USAGE); see admin_status. */
 int admin_status(const struct err *e);
 

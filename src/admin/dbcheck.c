@@ -140,20 +140,22 @@ capacity_check(struct admin *ad, struct db *db, int64_t workers)
 	}
 	if (wanted > room)
 		report_fail("connections", remedy,
-			"%" PRId64 " responders %sand %d to spare, but room "
+			"%" PRId64 " responder%s %sand %d to spare, but room "
 			"for %" PRId64 " (max_connections %" PRId64 ", %" PRId64
 			" reserved, %" PRId64
 			" in use by others, limit of role or database %" PRId64
 			")",
-			wanted - SPARE, workers > 0 ? "" : "connected now ",
+			wanted - SPARE, admin_plural(wanted - SPARE),
+			workers > 0 ? "" : "connected now ",
 			SPARE, room, c.max_connections, c.reserved, c.others,
 			c.limit);
 	else
 		report_pass("connections",
-			"%" PRId64 " responders %sand %d to spare, room for "
+			"%" PRId64 " responder%s %sand %d to spare, room for "
 			"%" PRId64 " (max_connections %" PRId64 ", %" PRId64
 			" reserved, %" PRId64 " in use by others)",
-			wanted - SPARE, workers > 0 ? "" : "connected now ",
+			wanted - SPARE, admin_plural(wanted - SPARE),
+			workers > 0 ? "" : "connected now ",
 			SPARE, room, c.max_connections, c.reserved, c.others);
 }
 
@@ -232,8 +234,8 @@ dbcheck_reaper(struct admin *ad, struct db *db)
 	else if (!s.is_complete && s.overdue > 0)
 		report_warn("reaper", "raise --budget of mcp-reaper",
 			"ran %" PRId64 " s ago but does not keep up: %" PRId64
-			" sessions overdue",
-			s.age_s, s.overdue);
+			" session%s overdue",
+			s.age_s, s.overdue, admin_plural(s.overdue));
 	else
 		report_pass("reaper", "ran %" PRId64 " s ago on %s", s.age_s,
 			s.host);

@@ -85,9 +85,11 @@ revoke_all(struct admin *ad, char **argv, struct err *e)
 			"%.96s has nothing in %.96s", argv[1], argv[0]);
 	if (admin_commit(ad, argv[0], argv[1], e) != 0)
 		return -1;
-	admin_note("%s is out of %s: %" PRId64 " membership, %" PRId64
-		   " tokens, %" PRId64 " sessions",
-		argv[1], argv[0], r.memberships, r.tokens, r.sessions);
+	admin_note("%s is out of %s: %" PRId64 " membership%s, %" PRId64
+		   " token%s, %" PRId64 " session%s",
+		argv[1], argv[0], r.memberships, admin_plural(r.memberships),
+		r.tokens, admin_plural(r.tokens), r.sessions,
+		admin_plural(r.sessions));
 	return 0;
 }
 

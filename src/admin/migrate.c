@@ -75,7 +75,7 @@ migrate_run(struct admin *ad, char **argv UNUSED, int n UNUSED, struct err *e)
 			e->kind = ERR_CONFLICT;
 		return -1;
 	}
-	admin_note("schema version %d, %d migrations applied",
-		MIGRATION_CURRENT, applied);
+	admin_note("schema version %d, %d migration%s applied",
+		MIGRATION_CURRENT, applied, admin_plural(applied));
 	return 0;
 }

@@ -97,10 +97,12 @@ orgs_remove(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 			return -1;
 	} else if (u.members + u.tokens + u.sessions > 0) {
 		return err_set(e, ERR_CONFLICT, NULL,
-			"organization %.64s has %" PRId64 " members, %" PRId64
-			" live tokens and %" PRId64
-			" sessions: remove them, or give --revoke",
-			argv[0], u.members, u.tokens, u.sessions);
+			"organization %.64s has %" PRId64 " member%s, %" PRId64
+			" live token%s and %" PRId64
+			" session%s: remove them, or give --revoke",
+			argv[0], u.members, admin_plural(u.members), u.tokens,
+			admin_plural(u.tokens), u.sessions,
+			admin_plural(u.sessions));
 	}
 	if (organization_remove(ad->db, ad->arena, argv[0], &was_there, e) != 0)
 		return -1;
@@ -111,8 +113,8 @@ orgs_remove(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 		return -1;
 	if (accounts > 0)
 		admin_note("organization %s removed, %" PRId64
-			   " accounts revoked",
-			argv[0], accounts);
+			   " account%s revoked",
+			argv[0], accounts, admin_plural(accounts));
 	else
 		admin_note("organization %s removed", argv[0]);
 	return left_note(ad, argv[0], e);

@@ -153,7 +153,7 @@ kill_account(
 			"%.96s has no session in %.96s", account, org);
 	if (admin_commit(ad, org, account, e) != 0)
 		return -1;
-	admin_note("%" PRId64 " sessions ended", ended);
+	admin_note("%" PRId64 " session%s ended", ended, admin_plural(ended));
 	return 0;
 }
 
@@ -166,7 +166,7 @@ kill_all(struct admin *ad, struct err *e)
 		drain_all(ad->db, ad->arena, &ended, e) != 0 ||
 		admin_commit(ad, NULL, NULL, e) != 0)
 		return -1;
-	admin_note("%" PRId64 " sessions ended", ended);
+	admin_note("%" PRId64 " session%s ended", ended, admin_plural(ended));
 	return 0;
 }
 

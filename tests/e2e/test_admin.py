@@ -124,6 +124,7 @@ def test_database_is_down(admin):
     r = admin("org", "list", dsn="host=/nonexistent dbname=x user=y",
               status=FAILED)
     assert "/nonexistent" in r.stderr
+    assert r.stderr.startswith("mcp-admin: database: connection to server")
 
 
 def test_password_on_the_command_line(admin):
@@ -335,7 +336,7 @@ def test_org_remove_shuts_nobody_out_by_accident(admin):
     admin.session("p", "c")
     n = admin.n_audit()
     r = admin("org", "remove", "o", status=FAILED)
-    assert "1 members, 1 live tokens and 1 sessions" in r.stderr
+    assert "1 member, 1 live token and 1 session" in r.stderr
     assert admin.n_audit() == n
     assert admin.json("org", "list")[0]["name"] == "o"
     admin("org", "remove", "o", "--revoke")
@@ -416,7 +417,7 @@ def test_member_remove_keeps_tokens_and_revoke_does_not(admin):
     assert len(admin.json("token", "list")) == 2
     assert len(admin.json("session", "list")) == 2
     r = admin("member", "remove", "o", "a", "--revoke")
-    assert "0 membership, 2 tokens, 1 sessions" in r.stderr
+    assert "0 memberships, 2 tokens, 1 session" in r.stderr
     assert admin.json("token", "list") == []
     assert [s["account"] for s in admin.json("session", "list")] == ["b"]
 
