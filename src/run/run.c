@@ -26,6 +26,7 @@ enum {
 	/* A waiting run is kept so much longer than its last question. */
 	KEEP_S = 86400,
 	STATE_LEN_MAX = 16 << 20,
+	CONTENT_MAX = 1 << 20, /* of an answer, as the row takes it */
 	POLL_MIN_MS = 20,
 	POLL_MAX_MS = 500,
 };
@@ -733,7 +734,17 @@ check_content(const struct run_env *env, const struct run_word *word,
 	struct execution x;
 	size_t n;
 
-	*is_fit = true;
+	*is_fit = strlen(content) <= CONTENT_MAX;
+	if (!*is_fit) {
+		refuse(env, word,
+			&(struct render_refusal){ .status = "invalid_content",
+				.message = arena_printf(env->arena,
+					"The content is longer than %d bytes. "
+					"The run still waits.",
+					CONTENT_MAX) },
+			result);
+		return 0;
+	}
 	if (env->check == NULL || strcmp(word->action, "accept") != 0)
 		return 0;
 	if (execution_state(env->db, env->arena, word->id, &env->owner,
