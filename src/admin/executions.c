@@ -113,6 +113,27 @@ executions_list(
 	return 0;
 }
 
+/* What waits for a word, whole: a table cuts its cells. */
+static void
+print_questions(struct admin *ad, const struct db_res *c)
+{
+	enum { SEQ, PATH, STATUS, MESSAGE = 7, ACTION, ARGS = 13 };
+	int i;
+
+	for (i = 0; i < c->n_rows; i++) {
+		if (strcmp(db_text(c, i, STATUS), "waiting") != 0 ||
+			db_text(c, i, ACTION) != NULL)
+			continue;
+		printf("\ncall %s waits: %s\n", db_text(c, i, SEQ),
+			table_visible(ad->arena, db_text(c, i, MESSAGE)));
+		printf("  %s %s\n", db_text(c, i, PATH),
+			db_text(c, i, ARGS) != NULL ?
+				table_visible(ad->arena, db_text(c, i, ARGS)) :
+				"(its arguments are too long to be kept here; "
+				"the owner's client shows their beginning)");
+	}
+}
+
 int
 executions_show(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 {
@@ -130,6 +151,7 @@ executions_show(struct admin *ad, char **argv, int n UNUSED, struct err *e)
 	if (!is_json && c.n_rows > 0) {
 		putchar('\n');
 		table_print(ad->arena, CALLS, &c, false);
+		print_questions(ad, &c);
 	}
 	return 0;
 }

@@ -9,6 +9,21 @@
 
 enum { COLUMNS_MAX = 32 };
 
+/* Characters that turn what follows around, or are not seen: U+200B to 200F,
+ * 2028 to 202E, 2060 to 206F, FEFF. */
+static bool
+is_deceptive(const char *s)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	if (p[0] == 0xe2 && p[1] == 0x80)
+		return (p[2] >= 0x8b && p[2] <= 0x8f) ||
+			(p[2] >= 0xa8 && p[2] <= 0xae);
+	return (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa0 &&
+		       p[2] <= 0xaf) ||
+		(p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf);
+}
+
 const char *
 table_visible(struct arena *a, const char *s)
 {
@@ -28,6 +43,10 @@ table_visible(struct arena *a, const char *s)
 		} else if (n == 2 && (unsigned char)s[i] == 0xc2 &&
 			   (unsigned char)s[i + 1] < 0xa0) {
 			buf_printf(&b, "\\u%04x", (unsigned char)s[i + 1]);
+		} else if (n == 3 && is_deceptive(s + i)) {
+			buf_printf(&b, "\\u%04x",
+				(s[i] & 0xfU) << 12 | (s[i + 1] & 0x3fU) << 6 |
+					(s[i + 2] & 0x3fU));
 		} else {
 			buf_put(&b, s + i, n);
 		}

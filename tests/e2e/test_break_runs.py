@@ -364,3 +364,103 @@ def test_roles_that_may_use_the_server_s_own_schema(user):
         sql.run("REVOKE mcp_admin, mcp_owner FROM e2e_responder")
         sql.run("DROP SCHEMA %s CASCADE" % name)
         sql.run("DROP ROLE %s_in, %s_out" % (name, name))
+
+
+def test_an_answer_of_any_size(user):
+    code = ("const r = await tools.util.ask(); "
+            "return [r.ok, r.data?.content?.s?.length]")
+    for n in (1000, 1000000, 1100000, 3000000):
+        x = waits(user.execute(code))
+        a = user.call("tools/call", {"name": "resume", "arguments": {
+            "executionId": x["executionId"], "action": "accept",
+            "content": {"s": "x" * n}}}, timeout=45)
+        assert a.status == 200, a
+        assert a.result, a
+        if a.result.get("isError"):
+            assert n > 1000000
+            assert a.result["structuredContent"]["status"] == \
+                "invalid_content", a.result
+            assert done(resume(user, x, "decline"))[0] is True
+        else:
+            assert done(a.result) == [True, n]
+
+
+def test_words_beside_the_reaper(user, api):
+    """Deadlines, words and the reaper at the same moment: each call once."""
+    n = 24
+    runs = [post(user, "r%d" % i) for i in range(n)]
+    user.stack.sql.run(
+        "UPDATE mcp.execution_call SET deadline_at = now() + "
+        "make_interval(secs => 1.5 * seq * random()) WHERE execution_id = "
+        "ANY (%s::uuid[])", [x["executionId"] for x in runs])
+    user.stack.sql.run(
+        "UPDATE mcp.execution e SET alarm_at = mcp.execution_alarm("
+        "e.execution_id, e.deadline_at) WHERE e.status = 'waiting'")
+    stop = threading.Event()
+
+    def reap():
+        while not stop.is_set():
+            proc.run([paths.program("mcp-reaper"), "-c",
+                      user.stack.front.conf_file], input="")
+
+    reaper = threading.Thread(target=reap)
+    reaper.start()
+    ends = [None] * n
+    try:
+        def word(i):
+            ends[i] = resume(user, runs[i])
+
+        for i in range(0, n, 4):
+            some = [threading.Thread(target=word, args=(k,))
+                    for k in range(i, i + 4) for _ in range(2)]
+            for t in some:
+                t.start()
+            for t in some:
+                t.join()
+    finally:
+        stop.set()
+        reaper.join()
+    sent = api.paths()
+    for i in range(n):
+        r = ends[i]
+        if r["structuredContent"]["status"] != "completed":
+            r = resume(user, runs[i])
+        end = done(r)
+        assert sent.count("/post/r%d" % i) == (
+            0 if end == "approval_declined" else 1), (i, end)
+
+
+def test_what_a_script_and_a_program_see_of_each_other(user):
+    user.catalogue.script("util", "spy", """
+        const out = [];
+        const f = args.constructor.constructor;
+        out.push(typeof f('return globalThis')().planted);
+        out.push(typeof Object.prototype.planted);
+        globalThis.left = 1; Object.prototype.left = 1;
+        Array.prototype.map = () => 'mine';
+        Promise.prototype.then = undefined;
+        return out""")
+    v = value(user, """
+        globalThis.planted = 1; Object.prototype.planted = 1;
+        const parse = JSON.parse, seen = [];
+        JSON.parse = function (s) { seen.push(s); return parse(s) };
+        const r = await tools.util.spy({a: {b: 1}});
+        return [r.data, typeof globalThis.left, typeof ({}).left,
+            [1].map(x => x), typeof r.constructor.constructor(
+                'return globalThis.left')(), r.data instanceof Array]""")
+    assert v == [["undefined", "undefined"], "undefined", "undefined", [1],
+                 "undefined", True]
+
+
+def test_who_approves_on_a_terminal_sees_it_all(user):
+    x = waits(user.execute(
+        "const r = await tools.api.post({id: 'cli\\u202eabc\\u009b2J', "
+        "body: {long: 'l'.repeat(300), last: 'the end'}}); return r.ok"))
+    r = proc.run([paths.program("mcp-admin"), "-c",
+                  user.stack.front.conf_file, "execution", "show",
+                  x["executionId"]], input="")
+    assert r.returncode == 0, r.stderr
+    assert "l" * 300 in r.stdout and "the end" in r.stdout, r.stdout
+    assert "\\u202e" in r.stdout and "\u202e" not in r.stdout
+    assert "\u009b" not in r.stdout
+    assert done(resume(user, x, "decline")) is False
