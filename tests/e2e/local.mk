@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	tests/e2e/test_behaviour_discovery.py \
 	tests/e2e/test_behaviour_reaper.py \
 	tests/e2e/test_behaviour_sessions.py \
+	tests/e2e/test_break_import.py \
 	tests/e2e/test_break_limits.py \
 	tests/e2e/test_break_outside.py \
 	tests/e2e/test_break_runs.py \
