@@ -314,7 +314,7 @@ def test_reaper_does_not_keep_up(doctor):
         "organization_id, last_activity_at, alarm_at) VALUES (%s, 'i', 'a', "
         "'o', now() - interval '1 day', now() - interval '1 hour')", "a" * 64)
     mark, text, _ = doctor.one("reaper")
-    assert mark == "WARN" and "1 sessions overdue" in text
+    assert mark == "WARN" and "1 session overdue" in text
 
 
 def test_reaper_cannot_be_seen(doctor):
