@@ -42,10 +42,15 @@ DB_STMT(DECLINE, "execution_decline_1",
 DB_STMT(CANCEL, "execution_cancel_1", "SELECT mcp.cancel_execution($1, $2)", 2,
 	1);
 
-DB_STMT(LIST, "execution_list_1",
+/* As in store/listing: mcp_readonly lists too, and may not call mcp.iso. */
+#define ISO(column)                        \
+	"to_char(" column " AT TIME ZONE " \
+	"'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"
+
+DB_STMT(LIST, "execution_list_2",
 	"SELECT e.execution_id, e.organization_id, e.account_id, e.status,"
-	" e.outcome, mcp.iso(e.created_at), mcp.iso(e.ended_at), e.calls,"
-	" e.heap_bytes FROM mcp.execution_recent e"
+	" e.outcome, " ISO("e.created_at") ", " ISO("e.ended_at")
+	", e.calls, e.heap_bytes FROM mcp.execution_recent e"
 	" WHERE ($1::text IS NULL OR e.organization_id = $1)"
 	" AND ($2::text IS NULL OR e.status = $2)"
 	" ORDER BY e.created_at DESC, e.execution_id LIMIT $3::bigint",

@@ -162,6 +162,7 @@ def test_role_without_privileges(admin):
 
 def test_readonly_role_lists(admin):
     dsn = admin.cluster.dsn(admin.name, "e2e_readonly")
+    admin("execution", "list", dsn=dsn)
     admin("org", "list", dsn=dsn)
     admin("session", "list", dsn=dsn)
     admin("org", "add", "x", dsn=dsn, status=FAILED)
