@@ -62,6 +62,7 @@ BEGIN
         mcp.execution_open(uuid, text, text, text, text, bytea, text,
             integer),
         mcp.execution_renew(uuid, integer, integer),
+        mcp.execution_release(uuid, integer),
         mcp.execution_suspend(uuid, integer, bytea, bigint, integer),
         mcp.execution_settle(uuid, integer, text, text, text, text, bigint),
         mcp.execution_state(uuid, text, text, text),

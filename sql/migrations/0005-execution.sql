@@ -369,6 +369,35 @@ $$;
 COMMENT ON FUNCTION mcp.execution_renew(uuid, integer, integer) IS
     'Extend the lease: ok, or stop: cancelled, lost';
 
+CREATE FUNCTION mcp.execution_release(p_execution_id uuid,
+    p_generation integer)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM FROM mcp.execution x
+        WHERE x.execution_id = p_execution_id FOR UPDATE;
+    UPDATE mcp.execution e
+        SET status = 'waiting', generation = e.generation - 1,
+            lease_until = NULL, waiting_since = now(),
+            alarm_at = mcp.execution_alarm(e.execution_id, e.deadline_at)
+        WHERE e.execution_id = p_execution_id AND e.status = 'running'
+            AND e.generation = p_generation
+            AND e.heap_generation < p_generation
+            AND NOT EXISTS (SELECT FROM mcp.execution_call c
+                WHERE c.execution_id = e.execution_id
+                    AND c.generation > e.heap_generation);
+    RETURN CASE WHEN FOUND THEN 'ok'
+        ELSE coalesce(nullif(mcp.execution_hold(p_execution_id,
+            p_generation), 'ok'), 'refused') END;
+END
+$$;
+COMMENT ON FUNCTION mcp.execution_release(uuid, integer) IS
+    'A run that was taken up and cannot be gone on with here waits as '
+    'before, decisions kept, as if it had not been taken up. ok; lost, '
+    'cancelled; refused: a call of it has begun';
+
 CREATE FUNCTION mcp.call_begin(p_execution_id uuid, p_generation integer,
     p_seq integer, p_path text, p_args text, p_args_sha256 bytea)
 RETURNS text

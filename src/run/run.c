@@ -586,6 +586,30 @@ give_up(const struct run_env *env, const struct run_word *word,
 	return expired(env, word, message, result, e);
 }
 
+/* Another host, or this one when its keyring is whole again, can go on with a
+ * claimed run. */
+static int
+give_back(const struct run_env *env, const struct run_word *word,
+	const struct execution *x, struct buf *result, struct err *e)
+{
+	enum execution_outcome outcome;
+
+	err_clear(e);
+	if (execution_release(env->db, env->arena, word->id, x->generation,
+		    &outcome, e) != 0) {
+		/* The lease lapses, and it waits as before. */
+		log_err(LOG_LEVEL_WARN, "execution.release", e);
+		err_clear(e);
+	}
+	refuse(env, word,
+		&(struct render_refusal){ .status = "error",
+			.message = "This host has not the key of this run, "
+				   "which waits as before. Try again in half "
+				   "a minute." },
+		result);
+	return 0;
+}
+
 /* The run is this process's: go on with it. */
 static int
 go_on(const struct run_env *env, const struct run_word *word,
@@ -608,16 +632,8 @@ go_on(const struct run_env *env, const struct run_word *word,
 	if (vault_open(env->keys, env->arena, &label, x->heap, x->heap_len,
 		    &plain, &len, e) != 0) {
 		log_err(LOG_LEVEL_ERR, "execution.heap", e);
-		if (e->kind == ERR_NOTFOUND) {
-			/* The lease lapses, and it waits as before. */
-			refuse(env, word,
-				&(struct render_refusal){ .status = "error",
-					.message = "This host has not the key "
-						   "of this run. Try again in "
-						   "half a minute." },
-				result);
-			return 0;
-		}
+		if (e->kind == ERR_NOTFOUND)
+			return give_back(env, word, x, result, e);
 		err_clear(e);
 		return give_up(env, word, x, "heap_damaged",
 			"What was kept of this run is not what was stored.",

@@ -12,6 +12,8 @@
 DB_STMT(OPEN, "execution_open_1",
 	"SELECT mcp.execution_open($1, $2, $3, $4, $5, $6, $7, $8)", 8, 1);
 
+DB_STMT(RELEASE, "execution_release_1", "SELECT mcp.execution_release($1, $2)",
+	2, 1);
 DB_STMT(RENEW, "execution_renew_1", "SELECT mcp.execution_renew($1, $2, $3)",
 	3, 1);
 
@@ -180,6 +182,15 @@ execution_renew(struct db *db, struct arena *a, const char *id,
 		db_number(a, lease_s) };
 
 	return run_outcome(db, a, &RENEW, params, outcome, e);
+}
+
+int
+execution_release(struct db *db, struct arena *a, const char *id,
+	int64_t generation, enum execution_outcome *outcome, struct err *e)
+{
+	const char *params[2] = { id, db_number(a, generation) };
+
+	return run_outcome(db, a, &RELEASE, params, outcome, e);
 }
 
 int

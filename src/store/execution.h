@@ -92,6 +92,12 @@ MUST_CHECK int execution_renew(struct db *db, struct arena *a, const char *id,
 	int64_t generation, int64_t lease_s, enum execution_outcome *outcome,
 	struct err *e);
 
+/* Of a claimed run that cannot go on here, before any call of it: it waits as
+ * before.  OK, CANCELLED, LOST, REFUSED. */
+MUST_CHECK int execution_release(struct db *db, struct arena *a,
+	const char *id, int64_t generation, enum execution_outcome *outcome,
+	struct err *e);
+
 /*
  * Store the heap of a run with no call under way and at least one waiting;
  * it expires KEEP_S after the last deadline of its questions.  OK, AGAIN,

@@ -4,8 +4,10 @@ careless administrators can do to the calls of a run comes to nothing."""
 
 import base64
 import json
+import os
 import re
 import threading
+import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -464,3 +466,33 @@ def test_who_approves_on_a_terminal_sees_it_all(user):
     assert "\\u202e" in r.stdout and "\u202e" not in r.stdout
     assert "\u009b" not in r.stdout
     assert done(resume(user, x, "decline")) is False
+
+
+def test_a_key_that_is_away_for_a_while(user, api):
+    keys = user.stack.front.conf["keyring_dir"]
+    x = post(user, "key")
+    old = os.path.join(keys, "2026-01-01")
+    away = keys + "-away"
+    new = os.path.join(keys, "2026-02-01")
+    with open(new, "w") as f:
+        f.write("ab" * 32 + "\n")
+    proc.hand_over_file(new, 0o640)
+    os.rename(old, away)
+    time.sleep(6)               # the keys in hand go
+    try:
+        deadline = time.monotonic() + 15
+        n = 0
+        while n < 6 and time.monotonic() < deadline:
+            r = resume(user, x)
+            if r["structuredContent"]["status"] == "completed":
+                pytest.skip("a responder still had the key")
+            assert "has not the key" in r["structuredContent"]["error"], r
+            n += 1
+        assert n == 6
+        assert "/post/key" not in api.paths()
+    finally:
+        os.rename(away, old)
+        os.remove(new)
+    time.sleep(3)
+    assert done(resume(user, x)) == "/post/key"
+    assert api.paths().count("/post/key") == 1

@@ -39,7 +39,8 @@ $$;
 SELECT is(pg_temp.tables('mcp_responder'), NULL, 'responder: no table');
 SELECT is(pg_temp.functions('mcp_responder'),
     'api_token_find call_ask call_begin call_go call_settle enter '
-    'execution_calls execution_open execution_renew execution_resume '
+    'execution_calls execution_open execution_release execution_renew '
+    'execution_resume '
     'execution_settle execution_state execution_suspend '
     'jwks_claim jwks_fail jwks_find jwks_save '
     'schema_version secret_find session_end session_initialized session_open '

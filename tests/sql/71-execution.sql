@@ -285,6 +285,24 @@ SELECT is(pg_temp.resume(20, 1), 'running 2', 'the other too late');
 SELECT is(pg_temp.call(20, 1), 'waiting decline timeout',
     'and it does not count');
 
+-- Taken up where it cannot go on, more often than a process may be lost.
+SELECT pg_temp.open(21) \g /dev/null
+SELECT pg_temp.ask(21, 1, 0) \g /dev/null
+SELECT pg_temp.suspend(21, 1) \g /dev/null
+SELECT is(pg_temp.resume(21, 0), 'claimed 2', 'taken up');
+SELECT is(mcp.execution_release(pg_temp.id(21), 1), 'lost', 'not by others');
+SELECT is(mcp.execution_release(pg_temp.id(21), 2), 'ok', 'given back');
+SELECT is(mcp.execution_release(pg_temp.id(21), 2), 'lost', 'once');
+SELECT is(pg_temp.state(21), 'waiting claimable', 'and waits, word kept');
+SELECT pg_temp.resume(21, 0), mcp.execution_release(pg_temp.id(21), 2)
+FROM generate_series(1, 5) \g /dev/null
+SELECT is(pg_temp.resume(21, 0), 'claimed 2', 'as often as needed');
+SELECT is(mcp.call_go(pg_temp.id(21), 2, 0), 'ok', 'the call is made');
+SELECT is(mcp.execution_release(pg_temp.id(21), 2), 'refused',
+    'then it is not given back');
+SELECT is(status, 'running', 'it runs') FROM mcp.execution
+WHERE execution_id = pg_temp.id(21);
+
 -- Views.
 SELECT is((path, status, action, decided_via, ms IS NOT NULL)::text,
     '(s.post,done,accept,resume,t)', 'call_recent')
