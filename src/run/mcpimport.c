@@ -244,12 +244,15 @@ refuse(struct importing *im, const char *tool, const char *reason)
 	struct mcpimport_refusal *bigger;
 	size_t n = im->out->n_refused;
 
-	bigger = arena_calloc(im->a, n + 1, sizeof(*bigger));
-	if (n > 0)
-		memcpy(bigger, im->out->refused, n * sizeof(*bigger));
-	bigger[n].tool = tool;
-	bigger[n].reason = reason;
-	im->out->refused = bigger;
+	/* Full at each power of two. */
+	if ((n & (n - 1)) == 0) {
+		bigger = arena_calloc(im->a, 2 * n + 1, sizeof(*bigger));
+		if (n > 0)
+			memcpy(bigger, im->out->refused, n * sizeof(*bigger));
+		im->out->refused = bigger;
+	}
+	im->out->refused[n].tool = tool;
+	im->out->refused[n].reason = reason;
 	im->out->n_refused++;
 }
 
