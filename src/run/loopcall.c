@@ -213,6 +213,12 @@ loopcall_note_end(struct loop *l, struct loop_call *c,
 		return true;
 	if (c->state == CALL_SCRIPT)
 		return true; /* settled when the run was suspended */
+	/* It was given up before: by whom? */
+	err_clear(&e);
+	if (outcome == EXECUTION_LATE &&
+		execution_renew(l->env->db, a, l->id, l->generation,
+			LOOPCALL_LEASE_S, &outcome, &e) != 0)
+		log_err(LOG_LEVEL_WARN, "execution.renew", &e);
 	loopcall_stop(l,
 		outcome == EXECUTION_CANCELLED ? outcome : EXECUTION_LOST);
 	return false;

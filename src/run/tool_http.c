@@ -25,6 +25,7 @@ struct tool_http {
 	struct outbound config;
 	struct httpargs http;
 	size_t max_bytes;
+	size_t result_max; /* of its JSON */
 	struct fetch_call *call; /* NULL: over */
 	struct call_answer answer;
 };
@@ -165,6 +166,21 @@ answer_error(struct tool_http *t, const struct fetch_response *res,
  * Data.
  */
 
+static void
+put_cut_text(struct tool_http *t, const char *body, size_t len,
+	struct buf *json)
+{
+	struct buf text;
+
+	buf_init(&text, t->a);
+	buf_put(&text, body, buf_utf8_prefix(body, len, len));
+	buf_printf(&text,
+		"\n[truncated: the answer is longer than %zu bytes]",
+		t->max_bytes);
+	buf_init(json, t->a);
+	buf_json(json, text.data, text.len);
+}
+
 /* A text that was cut says so in the end; half a JSON is no data. */
 static void
 answer_cut(struct tool_http *t, const struct fetch_response *res,
@@ -172,17 +188,17 @@ answer_cut(struct tool_http *t, const struct fetch_response *res,
 {
 	struct call_fault fault = { .code = "response_too_large",
 		.http_status = res->status };
-	struct buf text, json;
+	struct buf json;
 
 	if (strncasecmp(res->content_type, "text/plain", 10) == 0) {
-		buf_init(&text, t->a);
-		buf_put(&text, body, buf_utf8_prefix(body, len, len));
-		buf_printf(&text,
-			"\n[truncated: the answer is longer than %zu "
-			"bytes]",
-			t->max_bytes);
-		buf_init(&json, t->a);
-		buf_json(&json, text.data, text.len);
+		put_cut_text(t, body, len, &json);
+		/* Some characters take more room in JSON. */
+		while (json.len > t->result_max && len > 0) {
+			size_t excess = json.len - t->result_max;
+
+			len = excess < len / 2 ? len - excess : len / 2;
+			put_cut_text(t, body, len, &json);
+		}
 		call_succeed(&t->answer, json.data, json.len);
 		return;
 	}
@@ -265,6 +281,7 @@ tool_http_start(const struct outbound_env *env, struct arena *a,
 		goto fail;
 	outbound_request(env, &t->config, a, &req);
 	t->max_bytes = req.max_bytes;
+	t->result_max = env->max_bytes;
 	if (fetch_start(env->fetch, a, &req, done, t, &t->call, &e) == 0)
 		return t;
 fail:

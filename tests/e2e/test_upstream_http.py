@@ -301,7 +301,6 @@ def test_too_large(env, setting):
     assert "1000 bytes" in text
 
 
-@pytest.mark.xfail(reason="the cut text has no room for saying so")
 def test_a_text_at_the_limit_of_results(env):
     text = data(env, "big({bytes: 300000, type: 'text/plain'})")
     assert "[truncated" in text
@@ -603,7 +602,6 @@ def test_a_cancelled_run_leaves_its_calls(env, api, posts_are_free, tool):
                    "%s", execution) == "cancelled"
 
 
-@pytest.mark.xfail(reason="the answer says process_lost")
 def test_cancelled_before_the_answer(env, api):
     sql = env.stack.sql
     answers = []
