@@ -782,7 +782,9 @@ redirect(struct fetch_call *c, struct err *e)
 	is_get = (status == 303 && !is_safe(c->method)) ||
 		 (status <= 302 && strcmp(c->method, "POST") == 0);
 	is_other = !url_same_origin(c->url, to);
-	if (is_other && !is_get && c->req.body != NULL)
+	/* What was meant, and approved, for one service is not another's. */
+	if (is_other && !is_get &&
+		(c->req.body != NULL || !is_safe(c->method)))
 		return 0;
 	if (c->hops++ >= c->req.redirects_max)
 		return err_set(e, ERR_LIMIT, NULL, "more than %u redirects",

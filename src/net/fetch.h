@@ -104,8 +104,8 @@ void fetch_free(struct fetch *f); /* cancels what is under way */
  *
  * Redirects (RFC 9110 15.4): 303 becomes GET, 301 and 302 of POST too; 307
  * and 308 repeat the request.  Secret headers, the bearer and a body do not go
- * to another origin: there a request with a body is not repeated, its redirect
- * is the answer.
+ * to another origin: there a request with a body, or one that may change
+ * something, is not repeated, its redirect is the answer.
  */
 MUST_CHECK int fetch_start(struct fetch *f, struct arena *a,
 	const struct fetch_request *req, fetch_done_fn done, void *arg,

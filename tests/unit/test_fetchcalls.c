@@ -418,7 +418,16 @@ test_redirect_elsewhere(void **state)
 	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/p")), ERR_NONE);
 	assert_int_equal(t->res.status, 307);
 	assert_int_equal(stubhttp_hits(t->other, "/post"), 0);
+	/* nor does what changes something */
+	redirect_to(t->http, "/d", 307, stubhttp_url(t->other, "/post"));
+	req = (struct fetch_request){ .method = "DELETE", .redirects_max = 5 };
+	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/d")), ERR_NONE);
+	assert_int_equal(t->res.status, 307);
+	assert_int_equal(stubhttp_hits(t->other, "/post"), 0);
 	/* but a GET that a POST became does */
+	req = (struct fetch_request){
+		.body = "{}", .body_len = 2, .redirects_max = 5
+	};
 	redirect_to(t->http, "/q", 303, stubhttp_url(t->other, "/post"));
 	assert_int_equal(run(t, &req, stubhttp_url(t->http, "/q")), ERR_NONE);
 	assert_int_equal(t->res.status, 200);
