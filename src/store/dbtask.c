@@ -67,8 +67,10 @@ struct dbtask {
 	", CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_namespace n" \
 	" WHERE n.nspname = 'mcp' AND pg_catalog.has_schema_privilege(" \
 	"coalesce($1, current_user)::name, n.oid, 'USAGE'))" \
+	" OR EXISTS (SELECT FROM pg_catalog.pg_roles r" \
+	" WHERE r.rolname = $1 AND r.rolsuper)" \
 	" THEN set_config('role', coalesce($1, current_user)" \
-	" || ' without rights in schema mcp', true) END"
+	" || ', no superuser, without rights in schema mcp', true) END"
 static const char SETTINGS[] =
 	"SELECT set_config('statement_timeout', $2, true),"
 	" set_config('transaction_read_only', $3, true)," SET_ROLE
