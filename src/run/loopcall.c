@@ -215,7 +215,7 @@ loopcall_note_end(struct loop *l, struct loop_call *c,
 		return true; /* settled when the run was suspended */
 	/* It was given up before: by whom? */
 	err_clear(&e);
-	if (outcome == EXECUTION_LATE &&
+	if (outcome != EXECUTION_CANCELLED &&
 		execution_renew(l->env->db, a, l->id, l->generation,
 			LOOPCALL_LEASE_S, &outcome, &e) != 0)
 		log_err(LOG_LEVEL_WARN, "execution.renew", &e);

@@ -212,8 +212,9 @@ render_end(const struct render_run *r, struct loop *l, const struct kept *k,
 	return answer.status == CALL_OK;
 }
 
+/* If it was ended or taken before, END says so afterwards. */
 static void
-settle(const struct run_env *env, struct loop *l, const struct loop_end *end,
+settle(const struct run_env *env, struct loop *l, struct loop_end *end,
 	const struct render_run *r, const struct kept *k)
 {
 	struct execution_end over = { .wall_used_ms = end->wall_used_ms };
@@ -223,6 +224,7 @@ settle(const struct run_env *env, struct loop *l, const struct loop_end *end,
 	struct buf recorded;
 	struct err e;
 	bool is_done;
+	int rc;
 
 	buf_init(&recorded, a);
 	is_done = render_end(r, l, k, true, &recorded);
@@ -238,17 +240,24 @@ settle(const struct run_env *env, struct loop *l, const struct loop_end *end,
 		over.error = arena_memdup(a, over.error,
 			buf_utf8_prefix(over.error, strlen(over.error), 4096));
 	err_clear(&e);
-	if (execution_settle(env->db, a, end->execution_id, end->generation,
-		    &over, &outcome, &e) == 0)
-		return;
-	log_err(LOG_LEVEL_WARN, "execution.settle", &e);
-	/* Too much to be kept, or a lost reply. */
-	if (e.kind == ERR_INVALID)
-		over.result = NULL;
-	err_clear(&e);
-	if (execution_settle(env->db, a, end->execution_id, end->generation,
-		    &over, &outcome, &e) != 0)
+	rc = execution_settle(env->db, a, end->execution_id, end->generation,
+		&over, &outcome, &e);
+	if (rc != 0) {
+		log_err(LOG_LEVEL_WARN, "execution.settle", &e);
+		/* Too much to be kept, or a lost reply. */
+		if (e.kind == ERR_INVALID)
+			over.result = NULL;
+		err_clear(&e);
+		rc = execution_settle(env->db, a, end->execution_id,
+			end->generation, &over, &outcome, &e);
+	}
+	if (rc != 0) {
 		log_err(LOG_LEVEL_ERR, "execution.settle", &e);
+	} else if (outcome == EXECUTION_CANCELLED ||
+		outcome == EXECUTION_LOST) {
+		end->kind = LOOP_STOPPED;
+		end->stop = outcome;
+	}
 }
 
 /* Put the heap into the row. */
@@ -346,6 +355,8 @@ conclude(const struct run_env *env, struct loop *l, struct loop_end *end,
 {
 	struct render_run r = render_of(env, l, end, k);
 
+	if (end->kind == LOOP_ENDED && end->execution_id != NULL)
+		settle(env, l, end, &r, k);
 	log_end(end, r.n_calls);
 	switch (end->kind) {
 	case LOOP_SUSPENDED:
@@ -357,8 +368,6 @@ conclude(const struct run_env *env, struct loop *l, struct loop_end *end,
 	case LOOP_ENDED:
 		break;
 	}
-	if (end->execution_id != NULL)
-		settle(env, l, end, &r, k);
 	(void)render_end(&r, l, k, env->is_structured, result);
 }
 
@@ -439,7 +448,6 @@ run_tool(const struct run_env *env, const char *path, const char *args,
 		return 0;
 	}
 	/* Recorded as what it is: the tool's own answer. */
-	render_answer(first, env->is_structured, result);
 	if (end.execution_id != NULL) {
 		r.result = &done;
 		done.json = arena_printf(env->arena, "{\"%s\":%.*s}",
@@ -448,6 +456,10 @@ run_tool(const struct run_env *env, const char *path, const char *args,
 		done.json_len = strlen(done.json);
 		settle(env, l, &end, &r, &k);
 	}
+	if (end.kind == LOOP_STOPPED)
+		stopped(env, &r, &end, result);
+	else
+		render_answer(first, env->is_structured, result);
 	end.result = &done;
 	log_end(&end, r.n_calls);
 	loop_close(l);

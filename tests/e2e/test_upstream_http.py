@@ -622,6 +622,26 @@ def test_cancelled_before_the_answer(env, api):
     assert answers[0]["structuredContent"]["outcome"] == "cancelled"
 
 
+def test_cancelled_after_the_last_call(env, api):
+    """The program ends, with a value that nobody is to get."""
+    sql = env.stack.sql
+    answers = []
+    t = threading.Thread(target=lambda: answers.append(env.execute(
+        "await tools.things.things.mirror(); const t = Date.now(); "
+        "while (Date.now() < t + 2500) ; return 'over'")))
+    t.start()
+    execution = proc.wait_for(lambda: sql.one(
+        "SELECT execution_id FROM mcp.execution_call JOIN mcp.execution e "
+        "USING (execution_id) WHERE organization_id = %s AND "
+        "execution_call.status = 'done' AND e.status = 'running'",
+        env.organization), about="the call's end")
+    assert env.stack.admin("execution", "cancel", execution).returncode == 0
+    t.join(30)
+    s = answers[0]["structuredContent"]
+    assert answers[0]["isError"] is True and s["outcome"] == "cancelled", s
+    assert [c["status"] for c in s["calls"]] == ["done"]
+
+
 def test_another_organisation(env, api):
     stranger = env.stack.user().connect()
     e = value(stranger, "const r = await tools.things.things.mirror(); "
