@@ -26,6 +26,7 @@ enum {
 	ARGS_TOTAL_BYTES = 16 << 20,
 	RETURNS_BYTES = 32 << 20,
 	KEPT_BYTES = 64 << 20,
+	FAREWELLS_MS = 500,
 };
 
 /*
@@ -366,6 +367,8 @@ new_loop(const struct run_env *env)
 	l->env = env;
 	l->arena = env->arena;
 	l->deadline_ms = env->deadline_ms;
+	if (env->fetch != NULL)
+		l->n_left = fetch_pending(env->fetch);
 	buf_init(&l->blocks, l->arena);
 	return l;
 }
@@ -517,6 +520,28 @@ loop_first_answer(const struct loop *l)
 	return l->first.json != NULL ? &l->first : NULL;
 }
 
+/*
+ * What upstream servers are told at the end goes out now: the next run of this
+ * process may be long in coming.  A server that does not take it keeps nobody
+ * waiting, this run but shortly and those after it not at all.
+ */
+static void
+say_farewell(const struct loop *l)
+{
+	struct fetch *f = l->env->fetch;
+	int64_t end_ms = clock_mono_ms() + FAREWELLS_MS, left;
+	struct err e;
+
+	while (f != NULL && fetch_pending(f) > l->n_left &&
+		(left = end_ms - clock_mono_ms()) > 0) {
+		err_clear(&e);
+		if (fetch_poll(f, NULL, 0, (int)left, &e) != 0) {
+			log_err(LOG_LEVEL_WARN, "loop.poll", &e);
+			return;
+		}
+	}
+}
+
 void
 loop_close(struct loop *l)
 {
@@ -529,4 +554,5 @@ loop_close(struct loop *l)
 	if (l->sb != NULL)
 		sandbox_close(l->sb);
 	l->sb = NULL;
+	say_farewell(l);
 }

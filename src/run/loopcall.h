@@ -73,6 +73,7 @@ struct loop {
 	int64_t generation;
 	int64_t renew_ms;
 	int64_t deadline_ms;
+	size_t n_left; /* requests that runs before left behind */
 	bool is_stopped;
 	enum execution_outcome stop;
 	struct call_answer first; /* json NULL: none yet */

@@ -25,6 +25,7 @@ struct mcpwire {
 	struct fetch_call *call;
 	struct eventstream stream;
 	struct mcpwire_reply reply;
+	bool is_notification;
 	bool has_answer;
 	unsigned asked;
 	mcpwire_done_fn done;
@@ -133,6 +134,20 @@ mcpwire_end_session(const struct mcpwire_peer *peer, struct arena *a)
 {
 	if (!peer->is_modern && peer->session_id != NULL)
 		send_away(peer, a, "DELETE", NULL, NULL);
+}
+
+/*
+ * The answer to W is not waited for any more.  To a modern server the closed
+ * connection says it all; an initialize is not to be cancelled.
+ */
+static void
+tell_cancelled(const struct mcpwire *w)
+{
+	if (w->peer.is_modern || w->peer.version == NULL || w->is_notification)
+		return;
+	mcpwire_notify(&w->peer, w->a, "notifications/cancelled",
+		arena_printf(w->a, "\"requestId\":%llu",
+			(unsigned long long)w->id));
 }
 
 /* The server asks something of us. */
@@ -251,6 +266,8 @@ fetch_done(void *arg, const struct fetch_response *res, const struct err *e)
 	err_clear(&w->reply.err);
 	if (e != NULL) {
 		w->reply.err = *e;
+		if (e->kind == ERR_TIMEOUT && res->was_sent)
+			tell_cancelled(w);
 	} else {
 		w->reply.status = res->status;
 		w->reply.session_id = fetch_header(res, "Mcp-Session-Id");
@@ -284,6 +301,7 @@ mcpwire_start(const struct mcpwire_peer *peer, struct arena *a,
 	w->peer = *peer;
 	w->a = a;
 	w->id = ++last_id;
+	w->is_notification = r->is_notification;
 	w->done = done;
 	w->arg = arg;
 	eventstream_init(&w->stream, a, take_event, w);
@@ -315,9 +333,5 @@ mcpwire_cancel(struct mcpwire *w)
 		return;
 	fetch_cancel(w->call);
 	w->call = NULL;
-	/* To a modern server the closed connection says it all. */
-	if (!w->peer.is_modern && w->peer.version != NULL)
-		mcpwire_notify(&w->peer, w->a, "notifications/cancelled",
-			arena_printf(w->a, "\"requestId\":%llu",
-				(unsigned long long)w->id));
+	tell_cancelled(w);
 }

@@ -20,8 +20,6 @@ ANY_FRONT = True
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "upstream")
 PACKAGES = {"legacy": "sdk", "modern": "server"}
-UNSENT = pytest.mark.xfail(reason="notifications/cancelled waits for the next "
-                           "call of this process")
 
 
 def node_modules(package):
@@ -297,10 +295,8 @@ def test_what_is_sent(user, server):
         assert last["session"]
 
 
-def test_cancelled_upstream_too(user, server, request):
+def test_cancelled_upstream_too(user, server):
     """The server learns that nobody waits any more."""
-    if server.kind == "legacy":
-        request.applymarker(UNSENT)
     sql = user.stack.sql
     answers = []
     t = threading.Thread(target=lambda: answers.append(user.execute(
@@ -526,7 +522,6 @@ def test_no_answer_in_time(odd, wire, silent):
     assert wire.methods.count("tools/call") == 1
 
 
-@UNSENT
 def test_what_is_not_waited_for_is_cancelled(odd, wire, silent):
     value(odd, "return await tools.odd.act({})")
     proc.wait_for(lambda: "notifications/cancelled" in wire.methods, 5,

@@ -664,6 +664,8 @@ test_no_answer(void **state)
 	snprintf(t->script->answer[0], TEXT_MAX, "HANG");
 	assert_int_equal(call(t), CALL_UNKNOWN);
 	assert_true(says(t, "\"code\":\"timeout\""));
+	assert_true(aside(t, "\"method\":\"notifications/cancelled\","
+			     "\"params\":{\"requestId\":"));
 	/* not even the handshake: nothing can have run */
 	reset(t);
 	t->more = ",\"timeout_ms\":200";
@@ -671,6 +673,7 @@ test_no_answer(void **state)
 	snprintf(t->script->answer[0], TEXT_MAX, "HANG");
 	assert_int_equal(call(t), CALL_FAILED);
 	assert_true(says(t, "\"retryable\":true"));
+	assert_int_equal(fetch_pending(t->fetch), 0);
 }
 
 /* What the server asks on the way. */
