@@ -45,6 +45,7 @@ const uncurry = (f) => (self, ...args) => apply(f, self, args);
 const hasOwn = uncurry(Object.prototype.hasOwnProperty);
 const stringify = JSON.stringify, parseJson = JSON.parse;
 const { keys, getPrototypeOf, defineProperty } = Object;
+const { iterator, asyncIterator } = Symbol;
 const isArray = Array.isArray;
 const isView = ArrayBuffer.isView;
 const functionText = uncurry(Function.prototype.toString);
@@ -779,6 +780,10 @@ function toolsAt(path)
 	const tool = new $.Proxy(() => {}, {
 		__proto__: null,
 		get(target, key) {
+			/* [...tools], for of, JSON.stringify(tools) */
+			if (state.argsBytes !== 0 && (key === iterator
+				|| key === asyncIterator || key === "toJSON"))
+				throw new $.TypeError(LIST);
 			if (typeof key !== "string" || key === "then"
 				|| key === "toJSON" || key === "valueOf")
 				return undefined;
