@@ -10,10 +10,16 @@
 #include "base/cj.h"
 #include "base/log.h"
 #include "net/fetch.h"
+#include "net/header.h"
 #include "run/eventstream.h"
 #include "run/outbound.h"
 
-enum { DEPTH_MAX = 200, HEADERS_MAX = 40, ASKED_MAX = 100 };
+enum {
+	DEPTH_MAX = 200,
+	HEADERS_MAX = 40,
+	ASKED_MAX = 100,
+	SCOPE_MAX = 1000
+};
 
 #define ACCEPT "application/json, text/event-stream"
 #define META   "io.modelcontextprotocol/"
@@ -256,6 +262,31 @@ take_data(void *arg, int status, const char *p, size_t len)
 	return eventstream_feed(&w->stream, p, len);
 }
 
+/* RFC 6750 3.1, in any of the challenges. */
+static const char *
+missing_scope(const struct mcpwire *w, const struct fetch_response *res)
+{
+	char error[40], scope[SCOPE_MAX + 1];
+	size_t i, len;
+
+	for (i = 0; res->status == 403 && i < res->n_header; i++) {
+		const struct fetch_header *h = &res->header[i];
+
+		if (strcasecmp(h->name, "WWW-Authenticate") != 0 ||
+			!header_auth_param(
+				h->value, "error", error, sizeof(error)) ||
+			strcmp(error, "insufficient_scope") != 0)
+			continue;
+		if (!header_auth_param(
+			    h->value, "scope", scope, sizeof(scope)))
+			return "";
+		len = strlen(scope);
+		return outbound_redact(w->peer.config, w->a,
+			arena_strdup(w->a, scope), &len);
+	}
+	return NULL;
+}
+
 static void
 fetch_done(void *arg, const struct fetch_response *res, const struct err *e)
 {
@@ -271,6 +302,7 @@ fetch_done(void *arg, const struct fetch_response *res, const struct err *e)
 	} else {
 		w->reply.status = res->status;
 		w->reply.session_id = fetch_header(res, "Mcp-Session-Id");
+		w->reply.scope = missing_scope(w, res);
 		if (!w->has_answer && w->stream.kind == EVENTSTREAM_JSON)
 			(void)take_text(
 				w, w->stream.text.data, w->stream.text.len);

@@ -38,6 +38,8 @@ struct mcpwire_reply {
 	const char *result_text; /* its source */
 	size_t result_len;
 	const char *session_id; /* Mcp-Session-Id, or NULL */
+	/* The scopes that a 403 asks for, "" unsaid; NULL: it asks for none. */
+	const char *scope;
 };
 
 typedef void (*mcpwire_done_fn)(void *arg, const struct mcpwire_reply *reply);

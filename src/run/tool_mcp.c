@@ -102,6 +102,28 @@ message_of(const struct tool_mcp *t, const struct mcpwire_reply *r)
 }
 
 static void
+lacks_scope(
+	struct tool_mcp *t, const char *scope, struct call_fault *fault)
+{
+	struct buf b;
+
+	fault->code = "oauth_scope_insufficient";
+	fault->message = "The credentials of this source do not allow this "
+			 "call; its administrator can give it others";
+	if (scope[0] == '\0')
+		return;
+	fault->message = arena_printf(t->a,
+		"The credentials of this source do not allow this call: the "
+		"upstream server asks for the scope %.*s",
+		(int)buf_utf8_prefix(scope, strlen(scope), MESSAGE_MAX), scope);
+	buf_init(&b, t->a);
+	buf_puts(&b, "{\"scope\":");
+	buf_jsons(&b, scope);
+	buf_putc(&b, '}');
+	fault->details = b.data;
+}
+
+static void
 fail_reply(struct tool_mcp *t, const struct mcpwire_reply *r)
 {
 	struct call_fault fault = { .code = "upstream_error" };
@@ -113,7 +135,9 @@ fail_reply(struct tool_mcp *t, const struct mcpwire_reply *r)
 	if (r->status >= 300)
 		fault.http_status = r->status;
 	(void)cj_get_int(r->error, "code", INT32_MIN, INT32_MAX, &code);
-	if (r->status == 401 || r->status == 403) {
+	if (r->scope != NULL) {
+		lacks_scope(t, r->scope, &fault);
+	} else if (r->status == 401 || r->status == 403) {
 		fault.code = "unauthorized";
 		fault.message = "The upstream server does not accept the "
 				"credentials of this source";
@@ -136,7 +160,7 @@ fail_reply(struct tool_mcp *t, const struct mcpwire_reply *r)
 		status = t->is_safe ? CALL_FAILED : CALL_UNKNOWN;
 		fault.is_retryable = t->is_safe;
 	}
-	if (data != NULL) {
+	if (data != NULL && r->scope == NULL) {
 		fault.details = cj_print(t->a, data);
 		if (strlen(fault.details) > DETAILS_MAX)
 			fault.details = NULL;
@@ -249,7 +273,7 @@ is_lost(const struct tool_mcp *t, const struct mcpwire_reply *r)
 	const char *s = cj_get_string(r->error, "message");
 	int64_t code = 0;
 
-	if (t->peer.is_modern || t->was_renewed)
+	if (t->peer.is_modern || t->was_renewed || r->scope != NULL)
 		return false;
 	/* Some refuse bad arguments with 400. */
 	(void)cj_get_int(r->error, "code", INT32_MIN, INT32_MAX, &code);

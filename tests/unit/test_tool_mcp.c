@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "net/fetch.h"
+#include "net/header.h"
 #include "run/call.h"
 #include "run/eventstream.h"
 #include "run/mcpimport.h"
@@ -752,6 +753,60 @@ test_secrets(void **state)
 	assert_true(says(t, "bad [secret]"));
 }
 
+/* A 403 that says which scopes are wanted. */
+static void
+test_scope(void **state)
+{
+	struct fixture *t = *state;
+	char out[8];
+
+	t->env.secret = secret;
+	t->more = ",\"headers\":{\"Authorization\":"
+		  "{\"secret\":\"T\",\"prefix\":\"Bearer \"}}";
+	then_session(t, "one");
+	then(t, "403 Forbidden",
+		JSON "WWW-Authenticate: Basic realm=\"a, error=b\"\r\n"
+		     "WWW-Authenticate: Bearer error=\"insufficient_scope\", "
+		     "scope=\"files:read t0ken-t0ken \\\"x\\\"\", "
+		     "resource_metadata=\"https://x/\"\r\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"error\":{\"code\":-32000,"
+		"\"message\":\"no session for you\",\"data\":{\"a\":1}}}");
+	assert_int_equal(call(t), CALL_FAILED);
+	assert_true(says(t, "\"code\":\"oauth_scope_insufficient\""));
+	assert_true(says(t, "asks for the scope files:read [secret]"));
+	assert_true(says(t, "\"status\":403"));
+	assert_true(says(t, "\"details\":{\"scope\":\"files:read [secret] "
+			    "\\\"x\\\"\"}"));
+	assert_int_equal(t->script->served, 2);
+	then(t, "403 Forbidden",
+		"WWW-Authenticate: Bearer Error = insufficient_scope\r\n", "");
+	assert_int_equal(call(t), CALL_FAILED);
+	assert_true(says(t, "\"code\":\"oauth_scope_insufficient\""));
+	assert_false(says(t, "details"));
+	then(t, "403 Forbidden",
+		"WWW-Authenticate: Bearer error=\"invalid_token\", "
+		"error_description=\"error=insufficient_scope\"\r\n",
+		"");
+	assert_int_equal(call(t), CALL_FAILED);
+	assert_true(says(t, "\"code\":\"unauthorized\""));
+	then(t, "401 Unauthorized",
+		"WWW-Authenticate: Bearer error=insufficient_scope\r\n", "");
+	then_session(t, "two");
+	then(t, "200 OK", JSON, OK);
+	assert_int_equal(call(t), CALL_OK);
+
+	assert_true(header_auth_param("B x=\"1\\2\"", "X", out, 8));
+	assert_string_equal(out, "12");
+	assert_true(header_auth_param("B abc==, C y=1,z=\"\"", "z", out, 8));
+	assert_string_equal(out, "");
+	assert_true(header_auth_param("x=1234567", "x", out, 8));
+	assert_false(header_auth_param("x=12345678", "x", out, 8));
+	assert_false(header_auth_param("B x", "x", out, 8));
+	assert_false(header_auth_param("\"x=1", "x", out, 8));
+	assert_false(header_auth_param("y=\"x=1\\", "x", out, 8));
+	assert_false(header_auth_param("", "x", out, 8));
+}
+
 static void
 test_bad_rows(void **state)
 {
@@ -964,6 +1019,7 @@ main(void)
 		TEST(test_requests_of_server),
 		TEST(test_cancel),
 		TEST(test_secrets),
+		TEST(test_scope),
 		TEST(test_bad_rows),
 		TEST(test_import_legacy),
 		TEST(test_import_modern),
