@@ -2,6 +2,7 @@
 """Goal of this test: many at once, many pools: nothing is lost, nobody is
 mixed up, one round trip a request, nothing leaks."""
 
+import os
 import re
 import threading
 import time
@@ -164,10 +165,13 @@ def test_b07_abandoned_sessions_leave_no_trace_in_processes(stack):
     parallel([lambda c=c: [c.initialize() for _ in range(250)]
               for c in clients])
     rss2, fds2 = measure()
+    # AddressSanitizer keeps what was freed, for its reports.
+    is_sanitized = "ASAN_OPTIONS" in os.environ
     for pid in set(rss) & set(rss2):
-        assert rss2[pid] - rss[pid] < 3000, (pid, rss[pid], rss2[pid])
+        assert is_sanitized or rss2[pid] - rss[pid] < 3000, (
+            pid, rss[pid], rss2[pid])
         assert fds2[pid] - fds[pid] <= 3
-    assert max(rss2.values()) < 40000
+    assert is_sanitized or max(rss2.values()) < 40000
     stack.sql.run("UPDATE mcp.session SET last_activity_at = now() - interval"
                   " '1 h', alarm_at = now() - interval '1 s'")
     assert stack.reaper().returncode == 0

@@ -60,7 +60,7 @@ def test_exit_after_n_requests_loses_none(pool):
     assert len(seen) > 150
     assert set(seen) == {200}, set(seen)
     assert not before & set(workers(pool))
-    assert len(workers(pool)) == 4
+    proc.wait_for(lambda: len(workers(pool)) == 4, 5)
 
 
 def test_hup_replaces_every_responder_and_loses_none(pool):
