@@ -19,14 +19,6 @@ static const char INSTRUCTIONS[] =
 	"Use the tool `execute` to run a JavaScript program in a sandbox and "
 	"get its result.";
 
-static int
-invalid_params(struct err *e, const char *pub)
-{
-	err_set(e, ERR_INVALID, pub, "initialize: %s", pub);
-	e->rpc_code = MSG_INVALID_PARAMS;
-	return -1;
-}
-
 static void
 put_result(struct buf *b, enum revision r)
 {
@@ -62,14 +54,14 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 	unsigned char random[SESSION_ID_LEN / 2];
 
 	if (version == NULL)
-		return invalid_params(e, "protocolVersion must be a string");
+		return method_bad_params(e, "protocolVersion must be a string");
 	capabilities = cj_get_object(m->params, "capabilities");
 	if (capabilities == NULL)
-		return invalid_params(e, "capabilities must be an object");
+		return method_bad_params(e, "capabilities must be an object");
 	client = cj_get_object(m->params, "clientInfo");
 	if (client == NULL || cj_get_string(client, "name") == NULL ||
 		cj_get_string(client, "version") == NULL)
-		return invalid_params(e,
+		return method_bad_params(e,
 			"clientInfo must have a name and a version");
 
 	revision = revision_negotiate(version);
@@ -79,7 +71,7 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 	s.client_capabilities = cj_print(c->arena, capabilities);
 	if (strlen(s.client_info) > CLIENT_JSON_MAX ||
 		strlen(s.client_capabilities) > CLIENT_JSON_MAX)
-		return invalid_params(e,
+		return method_bad_params(e,
 			"clientInfo and capabilities are too large");
 
 	rnd_bytes(random, sizeof(random));
@@ -87,7 +79,7 @@ lifecycle_initialize(const struct method_caller *c, const struct msg *m,
 	if (session_open(c->db, c->arena, &c->caller, &s, &limits, NULL, e) !=
 		0) {
 		/* The database writes them with more blanks than we do. */
-		return e->kind == ERR_INVALID ? invalid_params(e,
+		return e->kind == ERR_INVALID ? method_bad_params(e,
 			"clientInfo and capabilities are too large") : -1;
 	}
 	put_result(result, revision);

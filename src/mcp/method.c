@@ -43,3 +43,11 @@ method_notify(const struct method_caller *c, const struct msg *m,
 		return lifecycle_initialized(c, e);
 	return 0;
 }
+
+int
+method_bad_params(struct err *e, const char *pub)
+{
+	err_set(e, ERR_INVALID, pub, "%s", pub);
+	e->rpc_code = MSG_INVALID_PARAMS;
+	return -1;
+}

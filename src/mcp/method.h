@@ -53,4 +53,7 @@ MUST_CHECK int method_call(const struct method_caller *c, const struct msg *m,
 MUST_CHECK int method_notify(const struct method_caller *c,
 	const struct msg *m, struct err *e);
 
+/* -32602 with the text PUB; -1 always, for use in return statements. */
+int method_bad_params(struct err *e, const char *pub);
+
 #endif

@@ -123,14 +123,6 @@ put_execute(struct buf *b, const struct method_caller *c,
 	buf_putc(b, '}');
 }
 
-static int
-invalid_params(struct err *e, const char *pub)
-{
-	err_set(e, ERR_INVALID, pub, "%s", pub);
-	e->rpc_code = MSG_INVALID_PARAMS;
-	return -1;
-}
-
 int
 tools_list(const struct method_caller *c, const struct msg *m,
 	struct buf *result, struct err *e)
@@ -139,7 +131,7 @@ tools_list(const struct method_caller *c, const struct msg *m,
 
 	/* One page holds it all, so no cursor was ever given out. */
 	if (cj_get(m->params, "cursor") != NULL)
-		return invalid_params(e, "Invalid cursor");
+		return method_bad_params(e, "Invalid cursor");
 	buf_puts(result, "{\"tools\":[");
 	if (c->catalog_version == 0) {
 		put_execute(result, c, NULL);
@@ -256,9 +248,9 @@ tools_call(const struct method_caller *c, const struct msg *m,
 	char pub[96];
 
 	if (name == NULL)
-		return invalid_params(e, "name must be a string");
+		return method_bad_params(e, "name must be a string");
 	if (arguments != NULL && !cj_is_object(arguments))
-		return invalid_params(e, "arguments must be an object");
+		return method_bad_params(e, "arguments must be an object");
 	if (strcmp(name, "execute") == 0)
 		return call_execute(c, arguments, result, e);
 	if (strcmp(name, "resume") == 0 && resume_is_there(c))
@@ -269,5 +261,5 @@ tools_call(const struct method_caller *c, const struct msg *m,
 		return 0;
 	snprintf(pub, sizeof(pub), "Unknown tool: %.*s",
 		(int)buf_utf8_prefix(name, strlen(name), 64), name);
-	return invalid_params(e, pub);
+	return method_bad_params(e, pub);
 }
